@@ -1,0 +1,52 @@
+"""System checks: a wrong deployment says so at the start, with an id and a remedy."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+
+from skills.catalogue import registry
+
+
+@register(Tags.security)
+def approval_keys_stay_with_the_web_process(**_: Any) -> list[CheckMessage]:
+    """E001: outside the sandbox only the web process may be able to read private approval keys."""
+    env = settings.CHIMERA
+    if env.is_sandbox or env.chimera_process == "web" or not env.chimera_approval_keys:
+        return []
+    return [
+        Error(
+            f"CHIMERA_APPROVAL_KEYS is set for the process {env.chimera_process}",
+            hint="Give the private approval keys to the web process alone.",
+            id="chimera.E001",
+        )
+    ]
+
+
+@register(Tags.compatibility)
+def jobs_end_before_the_broker_gives_them_out_again(**_: Any) -> list[CheckMessage]:
+    """E002: a broker that redelivers a message while its job still runs would run it twice."""
+    options = settings.CELERY_BROKER_TRANSPORT_OPTIONS
+    limit = int(str(options.get("visibility_timeout", 3600)))
+    if limit >= 600:
+        return []
+    return [
+        Error(
+            f"visibility_timeout is {limit} seconds, shorter than the longest execution",
+            hint="Set visibility_timeout to 600 seconds or more.",
+            id="chimera.E002",
+        )
+    ]
+
+
+@register()
+def installed_skills_are_complete(**_: Any) -> list[CheckMessage]:
+    """W001: a skill of an installed package that cannot be used is left out; nobody can call it."""
+    return [
+        Warning(
+            f"The skill {point} of an installed package is left out: {reason}",
+            hint="Mend or remove the package.",
+            id="chimera.W001",
+        )
+        for point, reason in registry.refused().items()
+    ]

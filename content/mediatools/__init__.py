@@ -1,0 +1,1 @@
+"""Images from Ideogram and videos from Runway, offered as the MCP tools `ideogram` and `runwayml`."""

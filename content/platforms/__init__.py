@@ -1,0 +1,1 @@
+"""Platform adapters: one folder per network, one shape for all (`base`), found by `registry`."""

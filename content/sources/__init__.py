@@ -1,0 +1,1 @@
+"""Where trends come from: feeds and trend resources, read, cleaned, selected."""

@@ -1,0 +1,1 @@
+"""Rules that content is checked against; `rules.validate` runs them."""

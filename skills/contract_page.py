@@ -1,0 +1,125 @@
+"""docs/skill_contract.md, in English and Russian, out of the code: a field without a text stops it."""
+
+import inspect
+
+from skills.contract import CAPABILITIES, CostClass, RiskLevel, Skill, SkillMetadata, SkillResult
+
+_FIELDS = {
+    "version": (
+        "MAJOR.MINOR; another major is another contract",
+        "MAJOR.MINOR; другая major-версия — другой контракт",
+    ),
+    "risk_level": ("How much harm a mistake does", "Какой вред принесёт ошибка"),
+    "cost_class": ("What a call costs", "Сколько стоит вызов"),
+    "side_effects": (
+        "Changes state outside; reading the network is none",
+        "Меняет внешнее состояние; чтение сети — нет",
+    ),
+    "idempotent": (
+        "The same input causes the effect once",
+        "Один и тот же вход вызывает эффект один раз",
+    ),
+    "capabilities": ("Resources it uses", "Какие ресурсы использует"),
+    "requires_gpu": ("Needs a graphics processor", "Нужен графический процессор"),
+    "timeout_sec": ("Limit of one attempt in seconds", "Предел одной попытки в секундах"),
+}
+_RESULT = {
+    "output": ("Machine-readable data that fits `output_model`", "Данные по схеме `output_model`"),
+    "output_text": ("A line for people and models", "Строка для людей и моделей"),
+    "status": ("How it ended", "Чем закончилось"),
+    "artifacts": (
+        "Absolute paths of files in `ctx.folder()`; checked, hashed, offered for download",
+        "Абсолютные пути файлов из `ctx.folder()`; проверяются, хешируются, доступны для загрузки",
+    ),
+}
+_KINDS = (
+    (
+        "pure",
+        "чистый",
+        "normalize_handle, text_analysis",
+        "no effects, runs anywhere",
+        "без эффектов, работает где угодно",
+    ),
+    (
+        "job-based",
+        "долгий",
+        "backtest_policy",
+        "works in chunks, tells `ctx.progress`, goes on after a kill",
+        "работает частями, сообщает `ctx.progress`, продолжает после сбоя",
+    ),
+    (
+        "remote",
+        "удалённый",
+        "deep_research",
+        "checks its connection in `__init__`, which runs for a call alone",
+        "проверяет связь в `__init__`, который выполняется только для вызова",
+    ),
+    (
+        "artifact-producing",
+        "создающий файлы",
+        "generate_report",
+        "puts files into `ctx.folder()`, which needs IO",
+        "кладёт файлы в `ctx.folder()`, для этого нужен IO",
+    ),
+)
+_ERRORS = (
+    (
+        "validation: `ValueError`, INVALID_INPUT",
+        "fails at once",
+        "валидация: `ValueError`, INVALID_INPUT",
+        "ошибка сразу",
+    ),
+    (
+        "runtime: a retryable code of the skill",
+        "tried again within the deadline",
+        "временная: повторяемый код скилла",
+        "повтор до срока",
+    ),
+    (
+        "critical: any other exception, INTERNAL_ERROR",
+        "never tried again",
+        "критическая: любое другое исключение, INTERNAL_ERROR",
+        "без повтора",
+    ),
+    (
+        "security: SECURITY_VIOLATION",
+        "blocked at once and audited",
+        "безопасность: SECURITY_VIOLATION",
+        "блокируется сразу, запись в аудит",
+    ),
+)
+
+
+def page() -> str:
+    """The whole document."""
+    signature = f"async def execute(self, ctx) -> {inspect.signature(Skill.execute).return_annotation.__name__}"
+    return "\n".join([*_part(0, signature), "---", "", *_part(1, signature)])
+
+
+def _part(language: int, signature: str) -> list[str]:
+    """The document in English (0) or Russian (1)."""
+    say = _TEXTS[language]
+    fields = [f"| `{name}` | {_FIELDS[name][language]} |" for name in SkillMetadata.model_fields]
+    result = [f"| `{name}` | {_RESULT[name][language]} |" for name in SkillResult.model_fields]
+    kinds = [f"- **{kind[language]}** ({kind[2]}): {kind[3 + language]}" for kind in _KINDS]
+    errors = [f"- {error[2 * language]}: {error[2 * language + 1]}" for error in _ERRORS]
+    values = ", ".join([*RiskLevel, *CostClass])
+    return [
+        f"# {say[0]}", "", say[1], "", "```python", signature, "```", "",
+        f"## {say[2]}", "| | |", "|---|---|", *fields, "",
+        f"{say[3]}: {values}. {say[4]}: {', '.join(sorted(CAPABILITIES))}.", "",
+        f"## {say[5]}", "| | |", "|---|---|", *result, "",
+        f"## {say[6]}", *kinds, "", f"## {say[7]}", *errors, "",
+    ]  # fmt: skip
+
+
+_TEXTS = (
+    ("Skill contract",
+     "A skill is a subclass of `Skill` (alias `BaseSkill`) with `input_model`, `output_model` (Pydantic) and "
+     "`metadata`. It sees its context alone. `manage.py new_skill NAME` makes one.",
+     "Metadata", "Levels and classes", "Capabilities", "Result", "Kinds", "Errors"),
+    ("Контракт скилла",
+     "Скилл — подкласс `Skill` (он же `BaseSkill`) с `input_model`, `output_model` (Pydantic) и `metadata`. "
+     "Он видит только свой контекст. `manage.py new_skill NAME` создаёт новый.",
+     "Метаданные", "Уровни и классы", "Возможности", "Результат", "Виды", "Ошибки"),
+)  # fmt: skip

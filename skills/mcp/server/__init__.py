@@ -1,0 +1,1 @@
+"""The skills as tools of the Model Context Protocol, through the same pipeline as REST."""

@@ -1,0 +1,1 @@
+"""Durable workflows: definitions as data, runs as rows."""

@@ -1,0 +1,227 @@
+"""REST: workflows and their runs."""
+
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.generics import ListAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from agents.auth import AgentPrincipal, agent_of
+from chimera.core import ratelimit
+from chimera.core.errors import ChimeraError
+from chimera.core.jsontext import plain
+from chimera.core.schema import PROBLEMS
+from skills.workflows import services
+from skills.workflows.definition import Definition, parse
+from skills.workflows.models import StoredWorkflow, WorkflowRun
+
+_OBJECT: dict[str, Any] = {"type": "object"}
+_DEFINITION = {
+    "type": "object",
+    "required": ["name", "steps"],
+    "properties": {
+        "name": {"type": "string", "pattern": "^[a-z][a-z0-9_-]{1,63}$"},
+        "version": {"type": "integer", "minimum": 1, "maximum": 1_000_000},
+        "description": {"type": "string", "maxLength": 500},
+        "steps": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": 100,
+            "items": _OBJECT,
+            "description": "Steps as docs/workflows.md describes them",
+        },
+        "schedule": {"type": ["object", "null"]},
+    },
+    "additionalProperties": False,
+}
+_RUN = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "format": "uuid"},
+        "workflow": {"type": "string"},
+        "version": {"type": "integer"},
+        "status": {"type": "string"},
+        "input": {},
+        "output": {},
+        "error": {"type": ["object", "null"]},
+        "steps": {"type": "array", "items": _OBJECT},
+        "trace_id": {"type": "string"},
+        "created_at": {"type": "string", "format": "date-time"},
+        "completed_at": {"type": ["string", "null"], "format": "date-time"},
+    },
+}
+
+
+def _page(item: dict[str, Any]) -> dict[str, Any]:
+    link = {"type": ["string", "null"]}
+    results = {"type": "array", "items": item}
+    return {"type": "object", "properties": {"results": results, "next": link, "previous": link}}
+
+
+def definition_dict(definition: Definition, origin: str) -> dict[str, Any]:
+    """A definition as the API shows it. origin: built-in or stored."""
+    return dict(plain(definition.model_dump(exclude_none=True))) | {"origin": origin}
+
+
+def run_dict(run: WorkflowRun) -> dict[str, Any]:
+    """A run with the record of every step, in the order in which they began."""
+    return {
+        "id": run.id,
+        "workflow": run.workflow,
+        "version": run.version,
+        "status": run.status,
+        "input": run.input,
+        "output": run.output,
+        "error": run.error,
+        "steps": [record.as_dict() for record in run.records.order_by("id")],
+        "trace_id": run.trace_id,
+        "created_at": run.created_at,
+        "completed_at": run.completed_at,
+    }
+
+
+class WorkflowList(ListAPIView):  # type: ignore[type-arg]  # no serializer: presented by a function
+    """GET and POST /api/v1/workflows/"""
+
+    scopes = {"GET": "workflows:read", "POST": "workflows:write"}
+    queryset = StoredWorkflow.objects.none()
+
+    @extend_schema(
+        operation_id="workflows_list",
+        parameters=[OpenApiParameter("limit", int), OpenApiParameter("cursor", str)],
+        responses={200: _page(_OBJECT), **PROBLEMS},
+    )
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """Every version that is stored, newest first; the built-in ones stand on the first page."""
+        page = self.paginate_queryset(StoredWorkflow.objects.filter(enabled=True)) or []
+        found = [definition_dict(parse(one.definition), "stored") for one in page]
+        if "cursor" not in request.query_params:
+            found += [definition_dict(one, "built-in") for one in services.builtin().values()]
+        return self.get_paginated_response(found)
+
+    @extend_schema(
+        operation_id="workflows_create",
+        request={"application/json": _DEFINITION},
+        responses={201: _OBJECT, **PROBLEMS},
+    )
+    def post(self, request: Request) -> Response:
+        """Store a workflow, or a new version of one of yours."""
+        agent = agent_of(request)
+        if not isinstance(request.data, dict):
+            raise ChimeraError("INVALID_INPUT", "The body must be a workflow definition")
+        stored = services.workflow_store(agent=agent, data=request.data, actor=agent.actor)
+        body = definition_dict(parse(stored.definition), "stored")
+        return Response(body, status=201)
+
+
+class RunCreate(APIView):
+    """POST /api/v1/workflows/{name}/runs/"""
+
+    scopes = {"POST": "workflows:run"}
+
+    @extend_schema(
+        operation_id="workflow_runs_create",
+        request={
+            "application/json": {
+                "type": "object",
+                "properties": {"input": _OBJECT, "version": {"type": "integer", "minimum": 1}},
+                "additionalProperties": False,
+            }
+        },
+        responses={202: _RUN, **PROBLEMS},
+    )
+    def post(self, request: Request, name: str) -> Response:
+        """Start a run; it counts as one call. It goes on by itself: read it at its Location."""
+        principal = request.user
+        assert isinstance(principal, AgentPrincipal)  # HasScope ran before
+        ratelimit.hit(f"skill:{principal.agent.id}", settings.CHIMERA.chimera_rate_limit)
+        data, version = _body(request.data)
+        run = services.run_start(
+            agent=principal.agent,
+            definition=services.definition_get(name, version),
+            data=data,
+            scopes=principal.scopes,
+        )
+        location = {"Location": f"/api/v1/workflow-runs/{run.id}/"}
+        return Response(run_dict(run), status=202, headers=location)
+
+
+def _body(data: Any) -> tuple[dict[str, Any], int | None]:
+    problems = {}
+    known: dict[str, Any] = data if isinstance(data, dict) else {"": None}
+    given, version = known.get("input", {}), known.get("version")
+    if not isinstance(given, dict):
+        problems["input"] = ["Give an object"]
+    if version is not None and (type(version) is not int or not 1 <= version <= 1_000_000):
+        problems["version"] = ["Give a whole number from 1 to 1000000"]
+    for name in set(known) - {"input", "version"}:
+        problems[str(name)] = ["Only input and version are known"]
+    if problems:
+        raise ChimeraError("INVALID_INPUT", errors=problems)
+    return given, version
+
+
+def _own(request: Request, run_id: UUID) -> WorkflowRun:
+    found = WorkflowRun.objects.filter(id=run_id, agent=agent_of(request)).first()
+    if found is None:
+        raise ChimeraError("NOT_FOUND", "No such run of yours")
+    return found
+
+
+class RunList(ListAPIView):  # type: ignore[type-arg]  # no serializer: presented by a function
+    """GET /api/v1/workflow-runs/"""
+
+    scopes = {"GET": "workflows:read"}
+    queryset = WorkflowRun.objects.none()
+
+    @extend_schema(
+        operation_id="workflow_runs_list",
+        parameters=[OpenApiParameter("limit", int), OpenApiParameter("cursor", str)],
+        responses={200: _page(_RUN), **PROBLEMS},
+    )
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """The caller's runs, newest first."""
+        mine = WorkflowRun.objects.filter(agent=agent_of(request)).prefetch_related("records")
+        page = self.paginate_queryset(mine) or []
+        return self.get_paginated_response([run_dict(run) for run in page])
+
+
+class RunDetail(APIView):
+    """GET /api/v1/workflow-runs/{id}/"""
+
+    scopes = {"GET": "workflows:read"}
+
+    @extend_schema(operation_id="workflow_runs_get", responses={200: _RUN, **PROBLEMS})
+    def get(self, request: Request, run_id: UUID) -> Response:
+        """One of the caller's runs with the record of every step."""
+        return Response(run_dict(_own(request, run_id)))
+
+
+class RunCancel(APIView):
+    """POST /api/v1/workflow-runs/{id}/cancel/"""
+
+    scopes = {"POST": "workflows:run"}
+
+    @extend_schema(
+        operation_id="workflow_runs_cancel", request=None, responses={200: _RUN, **PROBLEMS}
+    )
+    def post(self, request: Request, run_id: UUID) -> Response:
+        """End a run; steps whose effect has begun end by themselves."""
+        return Response(run_dict(services.run_cancel(agent=agent_of(request), run_id=run_id)))
+
+
+class RunResume(APIView):
+    """POST /api/v1/workflow-runs/{id}/resume/"""
+
+    scopes = {"POST": "workflows:run"}
+
+    @extend_schema(
+        operation_id="workflow_runs_resume", request=None, responses={200: _RUN, **PROBLEMS}
+    )
+    def post(self, request: Request, run_id: UUID) -> Response:
+        """Go on from the step that failed."""
+        return Response(run_dict(services.run_resume(agent=agent_of(request), run_id=run_id)))

@@ -1,0 +1,220 @@
+"""What a workflow is: data, checked when it is stored. YAML or JSON.
+
+A step is one of: a skill call, an approval, a wait, parallel branches, or a body of steps for each
+item of a list. Expressions are JMESPath over
+`{input, previous, steps: {name: output}, item, index, run: {id, started_at}}`.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import yaml
+from cronsim import CronSim, CronSimError
+from jmespath.exceptions import JMESPathError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from chimera.core.clock import now
+from chimera.core.errors import ChimeraError
+from chimera.core.schema import field_errors
+from skills.workflows.expressions import compiled
+
+MAX_STEPS = 100
+MAX_PATH = 120
+"""Characters of a step's position; it bounds how deep branches and lists may be nested."""
+
+
+def _compiles(text: str) -> str:
+    try:
+        compiled(text)
+    except JMESPathError as problem:
+        raise ValueError(f"is not JMESPath: {str(problem).splitlines()[0]}") from None
+    return text
+
+
+Expression = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_compiles)]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,49}$")]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class StepRetry(_Part):
+    """Whole new executions of a step that has failed, beside the skill's own attempts."""
+
+    times: int = Field(ge=1, le=10, description="Further executions")
+    wait_sec: float = Field(5, ge=0, le=86400, description="Seconds before each")
+
+
+class Approval(_Part):
+    """What a person is asked: an action that a later step carries out, or a question."""
+
+    action: Literal["publish_content"] | None = Field(
+        None, description="Ask for this action; its fields come from `mapping`"
+    )
+    question: str | None = Field(None, min_length=3, max_length=300, description="Ask this")
+    mapping: dict[str, Expression] = Field(
+        default_factory=dict, description="Fields of the action, or what the person is shown"
+    )
+
+    @model_validator(mode="after")
+    def _one(self) -> "Approval":
+        if (self.action is None) == (self.question is None):
+            raise ValueError("give either action or question")
+        return self
+
+
+class Step(_Part):
+    """One step; exactly one of skill_name, approval, wait, branches and steps."""
+
+    name: Name | None = Field(None, description="Under which later steps find its output")
+    skill_name: str | None = Field(None, max_length=80, description="Skill, with @v1.0 or without")
+    input: dict[str, Any] | None = Field(
+        None, description="Merged over the previous output, which alone is the input without it"
+    )
+    mapping: dict[str, Expression] | None = Field(
+        None, description="Field of the input -> expression; replaces previous output and `input`"
+    )
+    approved_by: Name | None = Field(
+        None, description="Name of the approval step whose token this call uses"
+    )
+    approval: Approval | None = Field(None, description="Wait for a person")
+    wait_seconds: float | None = Field(None, ge=0, le=31_536_000, description="Wait this long")
+    wait_until: Expression | None = Field(None, description="Wait until this moment (ISO 8601)")
+    branches: dict[Name, list["Step"]] | None = Field(
+        None, min_length=1, max_length=10, description="Run side by side; output: branch -> output"
+    )
+    steps: list["Step"] | None = Field(None, min_length=1, description="Body of a for_each")
+    for_each: Expression | None = Field(None, description="Once per item of this list")
+    max_items: int = Field(20, ge=1, le=100, description="Items beyond it are an error")
+    when: Expression | None = Field(None, description="Skipped where this is false or empty")
+    retry: StepRetry | None = Field(None, description="New executions after a failure")
+    timeout_sec: float | None = Field(None, gt=0, le=2_592_000, description="Fail after this long")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "Step":
+        kinds = ("skill_name", "approval", "wait_seconds", "wait_until", "branches", "steps")
+        given = [kind for kind in kinds if getattr(self, kind) is not None]
+        if len(given) != 1:
+            raise ValueError(f"give exactly one of {', '.join(kinds)}")
+        if self.steps is not None and self.for_each is None:
+            raise ValueError("steps is the body of a for_each; name the list there")
+        if self.for_each and self.steps is None and self.skill_name is None:
+            raise ValueError("for_each repeats a skill or a body of steps")
+        if (self.input or self.mapping or self.approved_by or self.retry) and not self.skill_name:
+            raise ValueError("input, mapping, approved_by and retry belong to a skill")
+        if self.timeout_sec and not self.skill_name and not self.approval:
+            raise ValueError("timeout_sec belongs to a skill or an approval")
+        return self
+
+    @property
+    def label(self) -> str:
+        """What a person reads in a list of steps."""
+        kind = self.skill_name or ("approval" if self.approval else "wait")
+        return self.name or ("branches" if self.branches else "for each" if self.steps else kind)
+
+    @property
+    def reach(self) -> int:
+        """Characters of the longest position inside this step, its own number aside."""
+        turn = len("99.") if self.for_each else 0
+        inside = [(len(name) + 1, body) for name, body in (self.branches or {}).items()]
+        bodies = [*inside, (turn, self.steps)] if self.steps else inside
+        deepest = [at + len("99.") + step.reach for at, body in bodies for step in body or []]
+        return max(deepest, default=turn)
+
+    def below(self) -> Iterator["Step"]:
+        """The steps inside this one."""
+        for body in [*(self.branches or {}).values(), self.steps or []]:
+            for step in body:
+                yield step
+                yield from step.below()
+
+
+class Schedule(_Part):
+    """When runs start by themselves."""
+
+    cron: str = Field(max_length=100, description="minute hour day month weekday")
+    time_zone: str = Field("UTC", max_length=64, description="IANA name")
+    input: dict[str, Any] = Field(default_factory=dict, description="Input of each run")
+
+    @model_validator(mode="after")
+    def _readable(self) -> "Schedule":
+        self.after(now())
+        return self
+
+    def next(self, moment: datetime) -> datetime | None:
+        """The first start after the moment; None where none comes any more."""
+        try:
+            return self.after(moment)
+        except ValueError:
+            return None
+
+    def after(self, moment: datetime) -> datetime:
+        """The first start after the moment; ValueError where there is none."""
+        try:
+            place = ZoneInfo(self.time_zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError(f"time_zone: {self.time_zone!r} is no IANA time zone") from None
+        try:
+            return next(CronSim(self.cron, moment.astimezone(place))).astimezone(UTC)
+        except (CronSimError, StopIteration) as problem:
+            raise ValueError(f"cron: {problem or 'never comes'}") from None
+
+
+class Definition(_Part):
+    """A workflow: name, version and ordered steps."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_-]{1,63}$", description="Unique with the version")
+    version: int = Field(1, ge=1, le=1_000_000, description="Rises with every change")
+    description: str = Field("", max_length=500, description="What it is for")
+    steps: list[Step] = Field(min_length=1, max_length=MAX_STEPS)
+    schedule: Schedule | None = None
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Definition":
+        steps = list(self.all_steps())
+        if len(steps) > MAX_STEPS:
+            raise ValueError(f"a workflow has at most {MAX_STEPS} steps, this one {len(steps)}")
+        if any(step.reach + len("99.") > MAX_PATH for step in self.steps):
+            raise ValueError("branches and lists are nested too deep, or their names are too long")
+        names = [step.name for step in steps if step.name]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise ValueError(f"names must be unique, not twice {', '.join(sorted(twice))}")
+        asked = {step.name for step in steps if step.approval and step.approval.action}
+        lost = {step.approved_by for step in steps if step.approved_by} - asked
+        if lost:
+            raise ValueError(f"approved_by names no approval step: {', '.join(map(str, lost))}")
+        return self
+
+    def step_at(self, path: str) -> Step:
+        """The step whose record has this position: numbers, branch names and item numbers by dots."""
+        first, *rest = path.split(".")
+        step = self.steps[int(first)]
+        while len(rest) > 1:
+            body = step.branches[rest[0]] if step.branches else step.steps
+            assert body  # the path is one of this definition's
+            step, rest = body[int(rest[1])], rest[2:]
+        return step
+
+    def all_steps(self) -> Iterator[Step]:
+        """Every step, those inside others included."""
+        for step in self.steps:
+            yield step
+            yield from step.below()
+
+
+def parse(data: Any) -> Definition:
+    """The definition in a dict or in YAML or JSON text; INVALID_INPUT names each wrong field."""
+    if isinstance(data, str):
+        try:
+            data = yaml.safe_load(data)
+        except yaml.YAMLError as problem:
+            message = f"The definition cannot be read: {' '.join(str(problem).split())[:300]}"
+            raise ChimeraError("INVALID_INPUT", message, errors={"": [message]}) from None
+    try:
+        return Definition.model_validate(data)
+    except ValidationError as problem:
+        raise ChimeraError("INVALID_INPUT", errors=field_errors(problem)) from None

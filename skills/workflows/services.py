@@ -1,0 +1,219 @@
+"""Store definitions; start, cancel and go on with runs; scheduled starts."""
+
+import logging
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+
+from agents.models import Agent
+from approvals.models import ApprovalRequest
+from approvals.models import Status as ApprovalStatus
+from chimera.core import audit, hints, tracing
+from chimera.core.clock import now
+from chimera.core.errors import ChimeraError
+from chimera.core.jsontext import plain
+from skills.catalogue import registry
+from skills.services import ADVANCE_TASK
+from skills.workflows.definition import Definition, parse
+from skills.workflows.engine import hold, job_cancel, request_withdraw
+from skills.workflows.models import ENDED, RunStatus, StepRecord, StoredWorkflow, WorkflowRun
+from skills.workflows.standins import agent_of_step
+from skills.workflows.walk import OPEN
+
+log = logging.getLogger("chimera.workflows")
+State = StepRecord.State
+
+
+@cache
+def builtin() -> dict[str, Definition]:
+    """The workflows that come with the program, by name."""
+    files = sorted((Path(__file__).parent / "builtin").glob("*.yaml"))
+    return {made.name: made for made in (parse(path.read_text()) for path in files)}
+
+
+def workflow_store(*, agent: Agent | None, data: Any, actor: str) -> StoredWorkflow:
+    """Keep a definition as a version of its name. INVALID_INPUT, SKILL_NOT_FOUND, CONCURRENCY_ERROR."""
+    definition = parse(data)
+    for step in definition.all_steps():
+        if step.skill_name:
+            registry.get(step.skill_name)
+    if definition.name in builtin():
+        message = f"{definition.name} is a built-in workflow; choose another name"
+        raise ChimeraError("INVALID_INPUT", message, errors={"name": [message]})
+    _refuse_foreign(definition.name, agent)
+    schedule = definition.schedule
+    try:
+        with transaction.atomic():
+            stored = StoredWorkflow.objects.create(
+                name=definition.name,
+                version=definition.version,
+                definition=plain(definition.model_dump(exclude_none=True)),
+                agent=agent,
+                next_at=schedule.next(now()) if schedule and agent else None,
+            )
+            StoredWorkflow.objects.filter(name=stored.name).exclude(id=stored.id).update(
+                next_at=None  # the newest version alone is on the schedule
+            )
+            audit.record(
+                actor=actor,
+                action="workflow.stored",
+                object_type="workflow",
+                object_id=stored.id,
+                data={"name": stored.name, "version": stored.version},
+            )
+    except IntegrityError:
+        message = f"{definition.name} v{definition.version} exists; raise the version"
+        raise ChimeraError("CONCURRENCY_ERROR", message) from None
+    return stored
+
+
+def _refuse_foreign(name: str, agent: Agent | None) -> None:
+    owner = _owner(name)
+    if agent and owner and owner.agent != agent:
+        message = f"The name {name} is taken by another agent; choose another"
+        raise ChimeraError("INVALID_INPUT", message, errors={"name": [message]})
+
+
+def _owner(name: str) -> StoredWorkflow | None:
+    """The first version of a name: whose it is. Two who take a name at once end with one owner."""
+    first = StoredWorkflow.objects.filter(name=name).select_related("agent")
+    return first.order_by("created_at", "id").first()
+
+
+def definition_get(name: str, version: int | None = None) -> Definition:
+    """The newest, or this, version of a workflow. NOT_FOUND."""
+    made = builtin().get(name)
+    if made and version in (None, made.version):
+        return made
+    owner = _owner(name)
+    theirs = {"agent": owner.agent} if owner else {}
+    stored = StoredWorkflow.objects.filter(name=name, enabled=True, **theirs)
+    found = (stored.filter(version=version) if version else stored).order_by("-version").first()
+    if found is None:
+        raise ChimeraError("NOT_FOUND", f"No workflow {name}; GET /api/v1/workflows/ lists them")
+    return parse(found.definition)
+
+
+def run_start(
+    *, agent: Agent, definition: Definition, data: Any, scopes: frozenset[str] | None = None
+) -> WorkflowRun:
+    """Begin a run. FORBIDDEN when the agent may not call one of its skills; nothing is begun then."""
+    _require_permission(agent, definition, scopes)
+    place = tracing.current()
+    with transaction.atomic():
+        run = WorkflowRun.objects.create(
+            workflow=definition.name,
+            version=definition.version,
+            definition=plain(definition.model_dump(exclude_none=True)),
+            agent=agent,
+            input=plain(data),
+            trace_id=place.trace_id if place else "",
+        )
+        hints.wake(ADVANCE_TASK, str(run.id))
+    return run
+
+
+def _require_permission(
+    agent: Agent, definition: Definition, scopes: frozenset[str] | None
+) -> None:
+    for step in definition.all_steps():
+        skill = registry.get(step.skill_name) if step.skill_name else None
+        if skill is None:
+            continue
+        acting = agent_of_step(agent, definition.name, definition.version, skill)
+        own = acting == agent  # a stand-in's steps are allowed by the person who named it
+        if own and scopes is not None and not scopes & {f"skills:{skill.name}", "skills:*"}:
+            message = f"The access token lacks the scope skills:{skill.name}"
+            raise ChimeraError("FORBIDDEN", message, details={"step": step.label})
+
+
+def run_cancel(*, agent: Agent, run_id: UUID) -> WorkflowRun:
+    """End a run: it begins nothing more, its requests are closed, its jobs are cancelled.
+
+    A job whose effect may have begun goes on to its end, which its record then tells.
+    """
+    with transaction.atomic():
+        run = _own(agent, run_id)
+        if run.status in ENDED:
+            raise ChimeraError("NOT_CANCELLABLE", f"The run is {run.status}")
+        hold(run)
+        for record in run.records.exclude(approval_id=None):
+            request_withdraw(run, record, "The run was cancelled")
+        for record in run.records.filter(state__in=OPEN):
+            if record.execution_id is None or job_cancel(record):
+                record.state, record.completed_at = State.CANCELLED, now()
+                record.save(update_fields=["state", "completed_at"])
+        run.status, run.due_at, run.completed_at = RunStatus.CANCELLED, None, now()
+        run.save(update_fields=["status", "due_at", "completed_at"])
+    return run
+
+
+def run_resume(*, agent: Agent, run_id: UUID) -> WorkflowRun:
+    """Go on from the step that failed: what has succeeded stays, the failed step is done anew.
+
+    A signature that is no longer usable is asked for anew, too.
+    """
+    with transaction.atomic():
+        run = _own(agent, run_id)
+        if run.status != RunStatus.FAILED:
+            raise ChimeraError("NOT_CANCELLABLE", f"The run is {run.status}, not failed")
+        failed = run.records.filter(state=State.FAILED)
+        _ask_anew(run, [record.path for record in failed])
+        failed.update(state=State.CANCELLED)
+        run.status, run.error, run.completed_at = RunStatus.QUEUED, None, None
+        run.due_at = now()
+        run.save(update_fields=["status", "error", "completed_at", "due_at"])
+        hints.wake(ADVANCE_TASK, str(run.id))
+    return run
+
+
+def _ask_anew(run: WorkflowRun, failed: list[str]) -> None:
+    """Forget the approval steps of the failed ones where the signature has been used or has lapsed."""
+    definition = Definition.model_validate(run.definition)
+    usable = {"status": ApprovalStatus.APPROVED, "token_expires_at__gt": now()}
+    gone = ApprovalRequest.objects.exclude(**usable).values("id")
+    for path in failed:
+        name = definition.step_at(path).approved_by
+        asked = run.records.filter(label=name, state=State.SUCCEEDED, approval_id__in=gone)
+        for record in asked if name else []:
+            around = record.path.rpartition(".")[0]
+            if path.startswith(f"{around}." if around else ""):
+                record.state = State.CANCELLED
+                record.save(update_fields=["state"])
+
+
+def _own(agent: Agent, run_id: UUID) -> WorkflowRun:
+    run = WorkflowRun.objects.select_for_update(of=("self",)).filter(id=run_id, agent=agent).first()
+    if run is None:
+        raise ChimeraError("NOT_FOUND", "No such run of yours")
+    return run
+
+
+def start_scheduled(moment: datetime) -> list[UUID]:
+    """Start what is due by its schedule, each occasion once; missed occasions are one run.
+
+    An occasion whose run may not start (the agent lacks a role by now) is passed over.
+    """
+    due = StoredWorkflow.objects.filter(enabled=True, next_at__lte=moment, agent__enabled=True)
+    started = [_start(stored, moment) for stored in due.select_related("agent")[:100]]
+    return [run.id for run in started if run]
+
+
+def _start(stored: StoredWorkflow, moment: datetime) -> WorkflowRun | None:
+    definition = Definition.model_validate(stored.definition)
+    assert definition.schedule and stored.agent  # next_at is set only with both
+    with transaction.atomic():
+        mine = StoredWorkflow.objects.filter(id=stored.id, next_at=stored.next_at)
+        if not mine.update(next_at=definition.schedule.next(moment)):
+            return None
+        try:
+            return run_start(
+                agent=stored.agent, definition=definition, data=definition.schedule.input
+            )
+        except ChimeraError as problem:
+            log.warning("%s was not started: %s", stored, problem)
+            return None

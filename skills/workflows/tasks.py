@@ -1,0 +1,30 @@
+"""Celery tasks of workflows. Each may be lost or doubled without harm."""
+
+import logging
+from uuid import UUID
+
+from celery import shared_task
+from django.db import InterfaceError, OperationalError
+
+from chimera.core.clock import now
+from skills.workflows.engine import advance, runs_to_look_at
+from skills.workflows.services import start_scheduled
+
+log = logging.getLogger("chimera.workflows")
+
+
+@shared_task(name="workflows.advance")
+def advance_run(run_id: str) -> None:
+    """Walk one run as far as it goes now."""
+    advance(UUID(run_id))
+
+
+@shared_task(name="workflows.sweep")
+def sweep() -> None:
+    """Start what is scheduled; walk what is due and what nobody was told of."""
+    start_scheduled(now())
+    for run_id in runs_to_look_at(now()):
+        try:
+            advance(run_id)
+        except (OperationalError, InterfaceError) as problem:
+            log.warning("run %s is walked again later: %s", run_id, problem)

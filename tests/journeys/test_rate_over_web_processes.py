@@ -1,0 +1,139 @@
+"""200 calls at once over real web processes: exactly 60 pass, the rest learn when to come back."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+import redis
+
+from chimera.probes import answers
+from tests.helpers.servers import own_index, own_servers
+from tests.helpers.stack import free_ports
+from tests.plugins.skips import need
+from tests.suite import redis_url
+
+ROOT = Path(__file__).parents[2]
+CALLS, LIMIT, WORKERS, CLIENTS = 200, 60, 3, 20
+URL = "/api/v1/skills/echo/executions/"
+AGENT = """
+import json
+from agents.services import agent_create, credential_issue
+agent = agent_create(name="Aurora", role="orchestrator", actor="system:test")
+issued = credential_issue(agent=agent, actor="system:test")
+print("MADE" + json.dumps([issued.client_id, issued.client_secret]))
+"""
+
+
+@dataclass
+class Web:
+    """Web processes behind one port, and an agent's access token."""
+
+    base_url: str
+    token: str
+
+    def call(self, number: int) -> tuple[httpx.Response, float]:
+        """One call by itself and when it was answered, in seconds since the epoch."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        with httpx.Client(base_url=self.base_url, trust_env=False, timeout=60) as http:
+            answer = http.post(URL, json={"input": {"number": number}}, headers=headers)
+        return answer, time.time()
+
+
+@contextmanager
+def web(folder: Path, **servers: str) -> Iterator[Web]:
+    """gunicorn with several workers on a database of its own; nobody works the jobs off."""
+    port = free_ports()
+    env = os.environ | {"CELERY_BROKER_URL": "", "CACHE_URL": "", "DATABASE_URL": ""} | servers
+    env |= {"CHIMERA_DATA_DIR": str(folder), "PORT": str(port), "CHIMERA_RATE_LIMIT": str(LIMIT)}
+    env |= {"CHIMERA_PROCESS": "web", "DJANGO_SETTINGS_MODULE": "chimera.settings"}
+    manage = [sys.executable, "manage.py"]
+    subprocess.run([*manage, "migrate", "-v0"], cwd=ROOT, env=env, check=True)
+    made = subprocess.check_output([*manage, "shell", "-c", AGENT], cwd=ROOT, env=env, text=True)
+    options = ("--workers", str(WORKERS), "--worker-class", "gthread", "--threads", "8")
+    bind = ("--bind", f"127.0.0.1:{port}", "--no-control-socket")
+    server = subprocess.Popen(
+        [sys.executable, "-m", "gunicorn", "chimera.wsgi", *options, *bind], cwd=ROOT, env=env
+    )
+    try:
+        base_url = f"http://127.0.0.1:{port}"
+        yield Web(base_url, _token(base_url, made))
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _token(base_url: str, made: str) -> str:
+
+    client_id, client_secret = json.loads(made.partition("MADE")[2])
+    deadline = time.monotonic() + 60
+    while not answers(f"{base_url}/healthz"):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    body = {"client_id": client_id, "client_secret": client_secret}
+    answer = httpx.post(
+        f"{base_url}/oauth/token/",
+        data=body | {"grant_type": "client_credentials"},
+        trust_env=False,
+        timeout=60,
+    )
+    return str(answer.raise_for_status().json()["access_token"])
+
+
+def expect_sixty(at: Web) -> None:
+    """The promise, from the first call to the first that passes again."""
+    begun = time.time()
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        found = list(pool.map(at.call, range(CALLS)))
+    refused = [(answer, moment) for answer, moment in found if answer.status_code == 429]
+    passed = [moment for answer, moment in found if answer.status_code == 202]
+
+    assert Counter(answer.status_code for answer, _ in found) == {202: LIMIT, 429: CALLS - LIMIT}
+    assert max(moment for _, moment in found) - begun < 50, "else a second window has begun"
+    for answer, moment in refused:
+        wait = int(answer.headers["Retry-After"])
+        assert answer.json()["code"] == "RATE_LIMITED" and answer.json()["retryable"] is True
+        assert begun + 60 - 1 <= moment + wait <= min(passed) + 60 + 2, (moment - begun, wait)
+    _expect_a_call_after_the_wait(at, *refused[-1])
+
+
+def _expect_a_call_after_the_wait(at: Web, answer: httpx.Response, moment: float) -> None:
+    """Two seconds before the time that was given nothing passes; at that time a call does."""
+    free = moment + int(answer.headers["Retry-After"])
+    time.sleep(max(0.0, free - 2.5 - time.time()))
+    early, _ = at.call(0)
+    time.sleep(max(0.0, free - time.time()))
+    late, _ = at.call(0)
+
+    assert (early.status_code, late.status_code) == (429, 202)
+
+
+@pytest.mark.req("W5", "X1")
+def test_exactly_sixty_of_200_calls_pass_over_web_processes_with_the_database(
+    tmp_path: Path,
+) -> None:
+    with own_servers() as servers:
+        database = {"DATABASE_URL": servers["DATABASE_URL"]} if servers else {}
+        with web(tmp_path, **database) as at:
+            expect_sixty(at)
+
+
+@pytest.mark.req("W5", "X1")
+def test_exactly_sixty_of_200_calls_pass_over_web_processes_with_redis(tmp_path: Path) -> None:
+    try:
+        there = bool(redis.Redis.from_url(redis_url(), socket_connect_timeout=2).ping())
+    except redis.RedisError:
+        there = False
+    need("redis", there)
+
+    with own_index(redis_url()) as index, web(tmp_path, CACHE_URL=index) as at:
+        expect_sixty(at)

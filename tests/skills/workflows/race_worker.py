@@ -1,0 +1,127 @@
+"""One of several processes that drive the same runs: `-m tests.skills.workflows.race_worker WHAT ...`.
+
+`make COUNT` starts runs; `drive` walks and works until none is open; `cancel` cancels every second
+one while the others drive; `tell` prints what became of them. Each prints one line of JSON.
+"""
+
+import json
+import os
+import sys
+import time
+from typing import Any
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chimera.settings")
+django.setup()
+
+from agents.models import Agent  # noqa: E402  settings first
+from agents.services import agent_create  # noqa: E402
+from approvals.models import ApprovalRequest  # noqa: E402
+from chimera.core.clock import now  # noqa: E402
+from chimera.core.errors import ChimeraError  # noqa: E402
+from skills import leases, runner  # noqa: E402
+from skills.models import FINAL, SkillExecution  # noqa: E402
+from skills.workflows.definition import parse  # noqa: E402
+from skills.workflows.engine import advance, runs_to_look_at  # noqa: E402
+from skills.workflows.models import StepRecord, WorkflowRun  # noqa: E402
+from skills.workflows.services import run_cancel, run_start  # noqa: E402
+
+FLOW: dict[str, Any] = {
+    "name": "race",
+    "steps": [
+        {"skill_name": "echo"},
+        {"name": "all", "skill_name": "normalize_handle", "for_each": "input.handles"},
+        {
+            "branches": {
+                "a": [{"skill_name": "echo", "mapping": {"n": "length(steps.all)"}}],
+                "b": [{"wait_seconds": 0.2}, {"skill_name": "echo", "mapping": {"id": "run.id"}}],
+            }
+        },
+    ],
+}
+RECORDS, JOBS = 7, 6
+ASKING: dict[str, Any] = {
+    "name": "asking",
+    "steps": [{"skill_name": "echo"}, {"approval": {"question": "Go on?"}}],
+}
+PATIENCE = 60
+
+
+def make(count: int, what: dict[str, Any]) -> list[str]:
+    """Start so many runs of one agent."""
+    agent = Agent.objects.first() or agent_create(
+        name="Aurora", role="orchestrator", actor="system:test"
+    )
+    handles = [{"handle": f"@h{number}"} for number in range(3)]
+    made = [
+        run_start(agent=agent, definition=parse(what), data={"handles": handles})
+        for _ in range(count)
+    ]
+    return [str(run.id) for run in made]
+
+
+def drive() -> int:
+    """Everything that a worker and a scheduler do, until there is nothing to do; how many walks."""
+    walks, until = 0, time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        leases.release_dead()
+        found = list(WorkflowRun.objects.filter(completed_at=None).values_list("id", flat=True))
+        for run_id in {*found, *runs_to_look_at(now())}:
+            advance(run_id)
+            walks += 1
+        for execution in SkillExecution.objects.exclude(status__in=FINAL).order_by("due_at")[:20]:
+            runner.run(execution.id)
+        asking = WorkflowRun.objects.filter(completed_at=None).exclude(status="blocked")
+        jobs = SkillExecution.objects.exclude(status__in=FINAL)
+        if not asking.exists() and not jobs.exists() and not runs_to_look_at(now()):
+            return walks
+    raise SystemExit("the runs do not end")
+
+
+def cancel() -> int:
+    """Cancel every second run, whatever is being done with it; how many could be."""
+    done = 0
+    for number, run in enumerate(WorkflowRun.objects.order_by("id")):
+        try:
+            if number % 2:
+                run_cancel(agent=run.agent, run_id=run.id)
+                done += 1
+        except ChimeraError as refusal:
+            assert refusal.code == "NOT_CANCELLABLE"
+    return done
+
+
+def tell() -> dict[str, Any]:
+    """Per run: status, records, jobs; and the requests and steps that are still open."""
+    return {
+        "runs": [
+            [run.status, run.records.count(), jobs_of(run)] for run in WorkflowRun.objects.all()
+        ],
+        "open_steps": StepRecord.objects.filter(state__in=["running", "blocked"]).count(),
+        "open_requests": ApprovalRequest.objects.filter(status="pending").count(),
+        "requests": ApprovalRequest.objects.count(),
+        "open_jobs": SkillExecution.objects.exclude(status__in=FINAL).count(),
+    }
+
+
+def jobs_of(run: WorkflowRun) -> int:
+    return SkillExecution.objects.filter(workflow_run_id=run.id).count()
+
+
+def main(what: str, *given: str) -> None:
+    """Do it and print what came of it."""
+    match what, given:
+        case "make", (count, flow):
+            answer: Any = make(int(count), {"race": FLOW, "asking": ASKING}[flow])
+        case "drive", ():
+            answer = drive()
+        case "cancel", ():
+            answer = cancel()
+        case "tell", ():
+            answer = tell()
+    sys.stdout.write(json.dumps(answer) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,94 @@
+"""Workflows over REST."""
+
+from typing import Any
+
+import pytest
+
+from agents.models import Agent
+from skills.workflows.models import StoredWorkflow, WorkflowRun
+from tests.skills.workflows.test_engine import driven
+
+pytestmark = [pytest.mark.django_db, pytest.mark.req("W2")]
+JSON = {"content_type": "application/json"}
+FLOW = {"name": "tidy", "steps": [{"skill_name": "echo"}, {"skill_name": "normalize_handle"}]}
+
+
+def test_a_workflow_is_stored_run_and_read(api: Any, orchestrator: Agent) -> None:
+    client = api(orchestrator)
+
+    assert client.post("/api/v1/workflows/", FLOW, **JSON).status_code == 201
+    started = client.post("/api/v1/workflows/tidy/runs/", {"input": {"handle": "@Q"}}, **JSON)
+    assert started.status_code == 202
+    driven(WorkflowRun.objects.get())
+    run = client.get(started["Location"]).json()
+
+    assert (run["status"], run["output"]) == ("completed", {"handle": "q"})
+    assert [(s["skill_name"], s["status"]) for s in run["steps"]] == [
+        ("echo", "succeeded"),
+        ("normalize_handle", "succeeded"),
+    ]
+    assert client.get("/api/v1/workflow-runs/").json()["results"][0]["id"] == run["id"]
+    names = [one["name"] for one in client.get("/api/v1/workflows/").json()["results"]]
+    assert {"tidy", "trend-to-post", "handle-normalization"} <= set(names)
+
+
+def test_a_version_is_never_changed(api: Any, orchestrator: Agent) -> None:
+    client = api(orchestrator)
+    client.post("/api/v1/workflows/", FLOW, **JSON)
+
+    again = client.post("/api/v1/workflows/", FLOW | {"description": "other"}, **JSON)
+
+    assert (again.status_code, again.json()["code"]) == (409, "CONCURRENCY_ERROR")
+    assert StoredWorkflow.objects.get().definition.get("description", "") == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"input": []}, "input"),
+        ({"version": "1"}, "version"),
+        ({"version": True}, "version"),
+        ({"surprise": 1}, "surprise"),
+    ],
+)
+def test_a_bad_start_is_refused_by_field(
+    body: dict[str, Any], field: str, api: Any, orchestrator: Agent
+) -> None:
+    answer = api(orchestrator).post("/api/v1/workflows/handle-normalization/runs/", body, **JSON)
+
+    assert answer.status_code == 400 and field in answer.json()["errors"]
+    assert not WorkflowRun.objects.exists()
+
+
+def test_others_see_nothing_of_a_run_and_cannot_end_it(
+    api: Any, orchestrator: Agent, outsider: Agent
+) -> None:
+    started = api(orchestrator).post("/api/v1/workflows/handle-normalization/runs/", {}, **JSON)
+    where, stranger = started["Location"], api(outsider)
+
+    assert stranger.get(where).status_code == 404
+    assert stranger.post(f"{where}cancel/").status_code == 404
+    assert stranger.post(f"{where}resume/").status_code == 404
+    assert WorkflowRun.objects.get().status == "queued"
+
+
+def test_a_start_counts_as_a_call(api: Any, orchestrator: Agent, settings: Any) -> None:
+    limit = {"chimera_rate_limit": 2}
+    settings.CHIMERA = settings.CHIMERA.model_copy(update=limit)
+    client = api(orchestrator)
+    path = "/api/v1/workflows/handle-normalization/runs/"
+
+    statuses = [client.post(path, {}, **JSON).status_code for _ in range(3)]
+
+    assert statuses == [202, 202, 429]
+
+
+def test_a_token_without_a_skills_scope_cannot_run_it_in_a_workflow(
+    api: Any, orchestrator: Agent
+) -> None:
+    client = api(orchestrator, scope="workflows:run skills:echo")
+
+    answer = client.post("/api/v1/workflows/handle-normalization/runs/", {}, **JSON)
+
+    assert answer.status_code == 403 and "normalize_handle" in answer.json()["detail"]
+    assert not WorkflowRun.objects.exists()

@@ -1,0 +1,120 @@
+"""Real processes on one wallet, in a database of their own: the database alone decides."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.conf import settings
+
+ROOT = Path(__file__).parents[2]
+PROCESSES = 4
+Run = Callable[..., list[str]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("race")
+
+
+@pytest.fixture(scope="module")
+def database(folder: Path) -> Iterator[str]:
+    """The URL of an empty database of the kind under test."""
+    name = f"race_{uuid4().hex[:12]}"
+    main = settings.DATABASES["default"]
+    if main["ENGINE"].endswith("sqlite3"):
+        yield f"sqlite:///{folder / name}"
+        return
+    server = {"host": main["HOST"], "port": main["PORT"] or 5432, "user": main["USER"]}
+    secret = {"password": main["PASSWORD"]} if main["PASSWORD"] else {}
+    with psycopg.connect(dbname="postgres", autocommit=True, **server, **secret) as admin:
+        admin.execute(f'CREATE DATABASE "{name}"')
+        login = f"{main['USER']}:{main['PASSWORD']}@" if main["USER"] else ""
+        yield f"postgres://{login}{main['HOST']}:{server['port']}/{name}"
+        admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture(scope="module")
+def processes(database: str, folder: Path) -> Run:
+    """Runs the race worker several times at once; gives the lines that all printed."""
+    env = {
+        **os.environ,
+        "DATABASE_URL": database,
+        "CHIMERA_DATA_DIR": str(folder / "var"),
+        "SECRET_KEY": "only for this race, and long enough for everybody, really",
+    }
+
+    def run(*arguments: Any, count: int = PROCESSES) -> list[str]:
+        command = [sys.executable, "-m", "tests.wallets.race_worker", *map(str, arguments)]
+        running = [
+            subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=env,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for _ in range(count)
+        ]
+        ended = [(*process.communicate(timeout=300), process.returncode) for process in running]
+        assert not [error for _, error, status in ended if status], ended
+        return [line for output, _, _ in ended for line in output.splitlines()]
+
+    migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    subprocess.run(migrate, cwd=ROOT, env=env, check=True)
+    return run
+
+
+def books(run: Run, wallet: str) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads(run("show", wallet, count=1)[0])
+    assert facts["sum"] == 0
+    assert facts["available"] >= 0
+    return facts
+
+
+@pytest.mark.req("A9.3", "X1")
+def test_200_debits_at_once_take_what_is_there_and_no_more(processes: Run) -> None:
+    """100 USDC, 200 attempts of 1 USDC, 4 processes: 100 get it, with nonces in a row."""
+    (wallet,) = processes("open", 100_000_000, count=1)
+    won = processes("debit", wallet, 50, "1")
+    assert len(set(won)) == len(won) == 100
+    facts = books(processes, wallet)
+    assert (facts["held"], facts["available"], facts["debits"]) == (100_000_000, 0, 100)
+    assert facts["nonces"] == list(range(100))
+    assert facts["next_nonce"] == 100
+    assert facts["audited"] == 100
+
+
+@pytest.mark.req("A9.2")
+def test_one_key_from_many_processes_is_one_debit(processes: Run) -> None:
+    (wallet,) = processes("open", 100_000_000, count=1)
+    answers = processes("debit", wallet, 3, "1", uuid4())
+    assert len(answers) == 3 * PROCESSES
+    assert len(set(answers)) == 1
+    facts = books(processes, wallet)
+    assert (facts["held"], facts["nonces"], facts["audited"]) == (1_000_000, [0], 1)
+
+
+def test_one_arrival_found_by_many_scanners_is_posted_once(processes: Run) -> None:
+    (wallet,) = processes("open", 1, count=1)
+    posted = processes("deposit", wallet, 20)
+    assert len(posted) == 20
+    assert books(processes, wallet)["posted"] == 1 + 20
+
+
+def test_a_hold_that_many_finish_ends_once(processes: Run) -> None:
+    (wallet,) = processes("open", 20_000_000, count=1)
+    processes("debit", wallet, 20, "1", count=1)
+    finished = processes("finish", wallet, 20)
+    assert len({line.split()[1] for line in finished}) == len(finished) == 20
+    facts = books(processes, wallet)
+    assert facts["held"] == 0
+    voided = sum(line.startswith("voided") for line in finished)
+    assert facts["posted"] == facts["available"] == voided * 1_000_000
