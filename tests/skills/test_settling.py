@@ -72,6 +72,9 @@ def unknown(
 
 
 def settle(reviewer: User, verdict: Verdict, **given: str) -> Escalation:
+    """The person looks long after the post was sent; before, only a post that is live settles it."""
+    if verdict != Verdict.LIVE:
+        Publication.objects.update(armed_at=now() - timedelta(minutes=5))
     item = Escalation.objects.get()
     return outcome_settle(
         escalation_id=item.id, person=reviewer, verdict=verdict, note="I looked.", **given

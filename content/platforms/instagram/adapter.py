@@ -111,6 +111,7 @@ class InstagramAdapter(PlatformAdapter):
 
 def _require_own_account(intent: PublishIntent) -> None:
     """Nothing goes out under another name than the one that was approved."""
+    api.account_number(intent)
     name = api.username_get(intent)
     if name.lower() != intent.account.lower():
         raise PlatformFailure(

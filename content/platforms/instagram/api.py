@@ -31,6 +31,16 @@ class MediaItem:
     at: datetime
 
 
+def account_number(intent: PublishIntent) -> str:
+    """The number of the professional account; PlatformFailure auth_dead where none is kept."""
+    number = intent.credentials.extra.get("ig_user_id", "")
+    if not number.isdecimal():
+        raise PlatformFailure(
+            "auth_dead", "The account has no ig_user_id: connect the Instagram account again"
+        )
+    return number
+
+
 def username_get(intent: PublishIntent) -> str:
     """The name of the account that the token is for."""
     with during("prepare"):
@@ -40,7 +50,7 @@ def username_get(intent: PublishIntent) -> str:
 def quota_left(intent: PublishIntent) -> int:
     """Posts that the rolling day still allows, as Instagram counts them (documents disagree)."""
     with during("prepare"):
-        path = f"{_account(intent)}/content_publishing_limit"
+        path = f"{account_number(intent)}/content_publishing_limit"
         (entry,) = _get(intent, path, {"fields": "config,quota_usage"}, "prepare")["data"]
         return int(entry["config"]["quota_total"]) - int(entry["quota_usage"])
 
@@ -50,7 +60,7 @@ def container_create(intent: PublishIntent, body: dict[str, Any]) -> str:
     with during("prepare"):
         reply = call(
             "POST",
-            _url(intent, f"{_account(intent)}/media"),
+            _url(intent, f"{account_number(intent)}/media"),
             token=intent.credentials.access_token,
             json=body,
         )
@@ -69,7 +79,7 @@ def container_publish(intent: PublishIntent, container: str) -> str:
     with during("send"):
         reply = call(
             "POST",
-            _url(intent, f"{_account(intent)}/media_publish"),
+            _url(intent, f"{account_number(intent)}/media_publish"),
             token=intent.credentials.access_token,
             json={"creation_id": container},
         )
@@ -86,7 +96,7 @@ def media_list(intent: PublishIntent) -> list[MediaItem]:
     """The newest posts of the account."""
     with during("read"):
         query = {"fields": "id,caption,permalink,timestamp", "limit": str(LISTED)}
-        page = _get(intent, f"{_account(intent)}/media", query, "read")
+        page = _get(intent, f"{account_number(intent)}/media", query, "read")
         return [_item(entry) for entry in page["data"]]
 
 
@@ -129,15 +139,6 @@ def _get(intent: PublishIntent, path: str, query: dict[str, str], step: Step) ->
     token = intent.credentials.access_token
     reply = call("GET", _url(intent, path), token=token, params=query)
     return accept(reply, step, errors.judge).json()
-
-
-def _account(intent: PublishIntent) -> str:
-    number = intent.credentials.extra.get("ig_user_id", "")
-    if not number.isdecimal():
-        raise PlatformFailure(
-            "auth_dead", "The account has no ig_user_id: connect the Instagram account again"
-        )
-    return number
 
 
 def _url(intent: PublishIntent, path: str) -> str:

@@ -18,6 +18,7 @@ from content.platforms.base import (
     PlatformFailure,
     PublishIntent,
 )
+from content.platforms.limits import LIMITS
 from content.platforms.registry import adapter_for
 from tests.helpers.world import HTTP, arm_fault, list_posts, open_account
 
@@ -218,9 +219,10 @@ def test_the_token_is_not_in_the_printed_intent(world: str) -> None:
     assert intent.credentials.access_token not in repr(intent)
 
 
-def test_a_network_without_an_adapter_says_what_to_do() -> None:
+def test_a_network_without_an_adapter_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LIMITS, "threads", LIMITS["twitter"])
     with pytest.raises(ChimeraError, match="connect it") as refusal:
-        adapter_for("youtube", "no-such-mode-yet")
+        adapter_for("threads", "production")
     assert refusal.value.code == "PLATFORM_UNAVAILABLE"
     with pytest.raises(ChimeraError) as unknown:
         adapter_for("../sandbox", "production")
