@@ -2,61 +2,20 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, Permission, User
 from django.core.cache import cache
 from django.db import connection
-from django.db.backends.base.operations import BaseDatabaseOperations
 from django.test import Client
 
 from agents.models import Agent
 from agents.services import agent_create, credential_issue
 from approvals.keys import key_create
 
-pytest_plugins = ["tests.plugins.skips", "tests.plugins.chaos"]
+pytest_plugins = ["tests.plugins.skips", "tests.plugins.chaos", "tests.plugins.cleaning"]
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-
-
-@contextmanager
-def _without_triggers(wrapper: Any) -> Iterator[None]:
-    """The clean-up between transactional tests empties tables that refuse it; only here, only then."""
-    before, after = _switches(wrapper)
-    with wrapper.cursor() as cursor:
-        for statement in before:
-            cursor.execute(statement, None)
-    yield
-    with wrapper.cursor() as cursor:
-        for statement in after:
-            cursor.execute(statement, None)
-
-
-def _switches(wrapper: Any) -> tuple[list[str], list[str]]:
-    """Statements that take the triggers away and those that bring them back."""
-    with wrapper.cursor() as cursor:
-        if wrapper.vendor == "postgresql":
-            cursor.execute(
-                "SELECT DISTINCT tgrelid::regclass FROM pg_trigger WHERE NOT tgisinternal"
-            )
-            tables = [table for (table,) in cursor.fetchall()]
-            off = [f"ALTER TABLE {table} DISABLE TRIGGER USER" for table in tables]
-            return off, [statement.replace("DISABLE", "ENABLE") for statement in off]
-        cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
-        triggers = cursor.fetchall()
-        return [f'DROP TRIGGER "{name}"' for name, _ in triggers], [sql for _, sql in triggers]
-
-
-_execute_sql_flush = BaseDatabaseOperations.execute_sql_flush
-
-
-def _flush_past_the_triggers(self: Any, sql_list: list[str]) -> None:
-    with _without_triggers(self.connection):
-        _execute_sql_flush(self, sql_list)
-
-
-BaseDatabaseOperations.execute_sql_flush = _flush_past_the_triggers  # type: ignore[method-assign]
 
 
 @pytest.hookimpl(trylast=True)

@@ -52,6 +52,8 @@ def test_one_journey_that_loses_its_process_at_many_points_ends_once(
     told = Told()
     settled = run_to_end(stack, told)
     # Who dies after the broadcast may find the payment mined and need not send it once more.
-    sure = [point for point in points if (point, "debit.broadcast" in points) != ("debit.sent", True)]
+    sure = [
+        point for point in points if (point, "debit.broadcast" in points) != ("debit.sent", True)
+    ]
     assert stack.unreached(sure) == [], f"not reached:\n{told}"
     assert_one_post_and_one_debit(stack, before, settled)

@@ -9,14 +9,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
 import pytest
 
 from tests.fakes.base import Json
 from tests.fakes.server import make, running
-
-# One client, as each has to load the certificates; no kept connections, as servers come and go.
-HTTP = httpx.Client(trust_env=False, timeout=30, limits=httpx.Limits(max_keepalive_connections=0))
+from tests.helpers.http import HTTP
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
-
 from chimera.core import jsontext
 from chimera.demo.client import AgentClient
+from tests.helpers.http import HTTP
 from tests.helpers.stack import Stack
 
 TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
@@ -59,7 +58,7 @@ def books_of(stack: Stack) -> Books:
 
 
 def posts_of(stack: Stack) -> list[Json]:
-    answer = httpx.get(f"{stack.world_url}/posts.json", trust_env=False, timeout=20)
+    answer = HTTP.get(f"{stack.world_url}/posts.json", timeout=20)
     return list(answer.raise_for_status().json())
 
 
@@ -73,7 +72,7 @@ def rpc(stack: Stack, method: str, *params: Any) -> Any:
     """A JSON-RPC call to the chain."""
     where = jsontext.loads((stack.data_dir / "devnet.json").read_bytes())["rpc_url"]
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-    answer = httpx.post(where, json=body, timeout=20, trust_env=False).raise_for_status().json()
+    answer = HTTP.post(where, json=body, timeout=20).raise_for_status().json()
     assert "error" not in answer, answer["error"]
     return answer["result"]
 

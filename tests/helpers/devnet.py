@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
+from tests.helpers.http import HTTP
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 60
@@ -42,7 +42,7 @@ class Devnet:
         return dict(answer["error"])
 
     def post(self, body: Any) -> Any:
-        return httpx.post(self.rpc_url, json=body, timeout=20, trust_env=False).json()
+        return HTTP.post(self.rpc_url, json=body, timeout=20).json()
 
     def fund(self, address: str, units: int = 0, wei: int = 0) -> list[str]:
         """Send USDC and coin from the faucet; returns the transaction hashes."""

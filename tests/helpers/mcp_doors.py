@@ -18,6 +18,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from chimera.probes import answers
+from tests.helpers.http import HTTP
 from tests.helpers.servers import own_servers
 from tests.helpers.stack import free_ports
 
@@ -130,7 +131,7 @@ class Doors:
         agent_id, client_id, secret = self.known[name]
         body = {"grant_type": "client_credentials", "client_id": client_id, "client_secret": secret}
         body |= {"scope": scope} if scope else {}
-        answer = httpx.post(f"{self.web_url}/oauth/token/", data=body, trust_env=False, timeout=60)
+        answer = HTTP.post(f"{self.web_url}/oauth/token/", data=body, timeout=60)
         token = str(answer.raise_for_status().json()["access_token"])
         headers = {"Authorization": f"Bearer {token}"}
         rest = httpx.Client(base_url=self.web_url, headers=headers, trust_env=False, timeout=90)

@@ -9,12 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+from tests.helpers.http import HTTP
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 60
-# One client, as each has to load the certificates; no kept connections, as worlds come and go.
-HTTP = httpx.Client(trust_env=False, timeout=30, limits=httpx.Limits(max_keepalive_connections=0))
 
 
 def spawn_world(

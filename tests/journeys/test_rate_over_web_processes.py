@@ -17,6 +17,7 @@ import pytest
 import redis
 
 from chimera.probes import answers
+from tests.helpers.http import HTTP
 from tests.helpers.servers import own_index, own_servers
 from tests.helpers.stack import free_ports
 from tests.plugins.skips import need
@@ -80,10 +81,9 @@ def _token(base_url: str, made: str) -> str:
         assert time.monotonic() < deadline
         time.sleep(0.1)
     body = {"client_id": client_id, "client_secret": client_secret}
-    answer = httpx.post(
+    answer = HTTP.post(
         f"{base_url}/oauth/token/",
         data=body | {"grant_type": "client_credentials"},
-        trust_env=False,
         timeout=60,
     )
     return str(answer.raise_for_status().json()["access_token"])

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from chimera.core.digest import canonical
+from tests.helpers.http import HTTP
 from tests.helpers.statements import Signer
-from tests.helpers.world import HTTP
 
 
 def url_of(world: str, signer: Signer) -> str:

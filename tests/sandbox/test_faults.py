@@ -6,8 +6,9 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from tests.helpers.http import HTTP
 from tests.helpers.statements import Signer
-from tests.helpers.world import HTTP, arm_fault
+from tests.helpers.world import arm_fault
 
 
 def register(world: str, agent_id: str) -> httpx.Response:

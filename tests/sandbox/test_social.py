@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from chimera.sandbox.social import engagement
-from tests.helpers.world import HTTP, arm_fault, list_posts, open_account, spawn_world, start_world
+from tests.helpers.http import HTTP
+from tests.helpers.world import arm_fault, list_posts, open_account, spawn_world, start_world
 
 
 def send(world: str, handle: str, text: str = "hello", **changes: Any) -> httpx.Response:

@@ -15,7 +15,8 @@ from chimera.core.errors import ChimeraError
 from chimera.sandbox.trends import PLATFORMS, TrendSource
 from content.schemas import TrendData
 from skills.mcp.client import MCPClient, ServerConfig
-from tests.helpers.world import HTTP, start_world
+from tests.helpers.http import HTTP
+from tests.helpers.world import start_world
 
 FEED = """<?xml version="1.0"?><rss version="2.0"><channel><title>t</title>
 <item><title>Weavers open a school</title><link>https://news.example/weavers</link></item>

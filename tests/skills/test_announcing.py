@@ -12,7 +12,8 @@ from chimera.core.models import AuditEntry
 from skills.models import SkillExecution
 from skills.tasks import announce_profiles
 from tests.helpers.calls import call
-from tests.helpers.world import HTTP, arm_fault
+from tests.helpers.http import HTTP
+from tests.helpers.world import arm_fault
 
 
 def standing(world: str, agent: Agent) -> Any:

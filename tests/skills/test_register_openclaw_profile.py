@@ -20,7 +20,8 @@ from skills.models import SkillExecution, Status
 from skills.profiles import profile_of
 from skills.services import submit
 from tests.helpers.calls import again, attempt, call, drive
-from tests.helpers.world import HTTP, arm_fault
+from tests.helpers.http import HTTP
+from tests.helpers.world import arm_fault
 from wallets.models import Wallet
 
 SKILL = "register_openclaw_profile"

@@ -30,7 +30,8 @@ from content.platforms.http import Reply
 from content.platforms.instagram import errors
 from content.platforms.registry import adapter_for
 from tests.content.platforms.driver import Post, bare
-from tests.fakes.fixtures import HTTP, FakeServer
+from tests.fakes.fixtures import FakeServer
+from tests.helpers.http import HTTP
 
 INSTAGRAM = adapter_for("instagram", "live")
 LIMIT, CREATE, PUBLISH = "/content_publishing_limit", "/media", "/media_publish"

@@ -20,7 +20,8 @@ from content.platforms.base import (
 )
 from content.platforms.limits import LIMITS
 from content.platforms.registry import adapter_for
-from tests.helpers.world import HTTP, arm_fault, list_posts, open_account
+from tests.helpers.http import HTTP
+from tests.helpers.world import arm_fault, list_posts, open_account
 
 SANDBOX = adapter_for("twitter", "sandbox")
 

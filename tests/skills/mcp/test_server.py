@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
-import httpx
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
@@ -16,6 +15,7 @@ from skills.catalogue import registry
 from skills.presenters import skill_dict
 from tests.helpers import bad_input
 from tests.helpers.calls import package
+from tests.helpers.http import HTTP
 from tests.helpers.mcp_doors import Caller, Doors, doors, message_of, problem_of
 
 FREE = {"CHIMERA_RATE_LIMIT": "100000", "CHIMERA_READ_RATE_LIMIT": "100000"}
@@ -52,11 +52,11 @@ def echo(**more: Any) -> dict[str, Any]:
 def test_a_stranger_gets_401_and_learns_where_tokens_come_from(
     house: Doors, header: dict[str, str]
 ) -> None:
-    answer = httpx.post(house.mcp_url, json=echo(), headers=header, trust_env=False)
+    answer = HTTP.post(house.mcp_url, json=echo(), headers=header)
 
     assert answer.status_code == 401
     where = answer.headers["www-authenticate"].partition('resource_metadata="')[2].rstrip('"')
-    metadata = httpx.get(where, trust_env=False).json()
+    metadata = HTTP.get(where).json()
     assert metadata["resource"] == house.mcp_url
     assert metadata["authorization_servers"] == [house.web_url.replace("127.0.0.1", "localhost")]
 

@@ -15,12 +15,13 @@ from eth_account import Account
 
 from chimera.core.errors import ChimeraError
 from tests.helpers.devnet import ROOT, Devnet, spawn, start_devnet
+from tests.helpers.http import HTTP
 from tests.wallets.chain.conftest import COIN, Payer, gateway_of, new_payer
 from wallets.chain.signer import LocalSigner, checksum, new_key
 
 
 def raw_rpc(devnet: Devnet, content: bytes) -> Any:
-    return httpx.post(devnet.rpc_url, content=content, timeout=10, trust_env=False).json()
+    return HTTP.post(devnet.rpc_url, content=content, timeout=10).json()
 
 
 def hash_of_head(devnet: Devnet) -> Any:
