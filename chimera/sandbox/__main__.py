@@ -1,7 +1,6 @@
 """Start the sandbox world: `python -m chimera.sandbox --port 8002 --data-dir var`."""
 
 import argparse
-import asyncio
 import errno
 import logging
 import os
@@ -13,28 +12,12 @@ from pathlib import Path
 
 import uvicorn
 from django.conf import settings
-from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from chimera.sandbox.faults import TRANSPORT
+from chimera.sandbox.cutting import OpenHandedProtocol
 from chimera.sandbox.store import Store
 from chimera.sandbox.world import build
 
 HOST = "127.0.0.1"
-
-
-class OpenHandedProtocol(H11Protocol):
-    """Gives each request its connection, so that a fault can cut it."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        app = self.app
-
-        async def with_transport(scope: Scope, receive: Receive, send: Send) -> None:
-            scope[TRANSPORT] = transport
-            await app(scope, receive, send)
-
-        self.app = with_transport
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -23,6 +23,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from chimera.sandbox.cutting import cut
 from chimera.sandbox.replies import Refused, problem, read_object
 
 TARGETS = ("trends", "platform", "media", "directory")
@@ -30,7 +31,6 @@ KINDS = ("down", "429", "500_after_effect", "cut_after_effect", "slow", "malform
 RETRY_AFTER_SEC = 2
 SLOW_SEC = 20.0
 MAX_COUNT = 10_000
-TRANSPORT = "chimera.transport"
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -127,13 +127,6 @@ async def spoil(kind: str | None, request: Request, reply: Response) -> Response
         drip = _dripped(bytes(reply.body))
         return StreamingResponse(drip, reply.status_code, media_type=reply.media_type)
     return reply
-
-
-async def cut(request: Request) -> Response:
-    """Close the connection under the caller's feet; the returned reply reaches nobody."""
-    request.scope[TRANSPORT].abort()
-    await asyncio.sleep(0.01)  # the server must notice before it is given a reply
-    return Response(status_code=204)
 
 
 async def _dripped(body: bytes) -> AsyncIterator[bytes]:

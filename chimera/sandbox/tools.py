@@ -31,7 +31,8 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
-from chimera.sandbox.faults import RETRY_AFTER_SEC, SLOW_SEC, Faults, broken_json, cut
+from chimera.sandbox.cutting import cut
+from chimera.sandbox.faults import RETRY_AFTER_SEC, SLOW_SEC, Faults, broken_json
 from chimera.sandbox.media import Studio
 from chimera.sandbox.trends import FeedsUnavailable, TrendSource, resource_uris
 from content.mediatools.shapes import ClipOrder, PictureOrder
