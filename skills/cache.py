@@ -31,8 +31,8 @@ def _result(execution: SkillExecution) -> SkillResult:
 
 
 def lookup(skill: Skill, execution: SkillExecution) -> SkillResult | None:
-    """The output of the same call within `cache_seconds`, or None."""
-    if not skill.cache_seconds:
+    """The output of the same call within `cache_seconds`, or None; another one is wanted of a call anew."""
+    if not skill.cache_seconds or execution.again:
         return None
     earlier = _earlier(execution)
     fresh = (

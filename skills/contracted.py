@@ -90,7 +90,7 @@ class ContractSkill(Skill):
             params=ctx.params,
             answer=self.output_model,
             run=run,
-            broken=tuple(broken),
+            broken=(*ctx.again, *broken),
             attempt=ctx.attempt,
             seconds=ctx.seconds_left(self.metadata.timeout_sec / (RERUNS + 1)),
             token_budget=ctx.token_budget,

@@ -32,6 +32,9 @@ class SkillExecution(models.Model):
     status = models.CharField(max_length=20, choices=Status, default=Status.QUEUED)
     input = ExactJSONField(default=dict)
     input_hash = models.CharField(max_length=64)
+    again = models.JSONField(
+        default=list, blank=True, help_text="Why a workflow asks for this anew: a reason per round"
+    )
     output = ExactJSONField(null=True)
     output_text = models.TextField(blank=True)
     output_hash = models.CharField(max_length=64, blank=True)

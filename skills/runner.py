@@ -202,6 +202,7 @@ def _check_limits(execution: SkillExecution) -> None:
 def _block(execution: SkillExecution, approval: ApprovalRequest) -> None:
     give_back(
         execution,
+        again=tuple(execution.again),
         status=Status.BLOCKED,
         approval_id=approval.id,
         deadline_at=None,

@@ -49,13 +49,15 @@ def submit(
     idempotency_key: str | None = None,
     workflow_run_id: UUID | None = None,
     wake: bool = True,
+    again: tuple[str, ...] = (),
 ) -> Submitted:
     """Check a call in the documented order and save it as an execution.
 
     data: the input, or a function that reads it once rate, skill and permission are settled.
     scopes: those of the token, None for calls from inside. The trace is the current one.
     workflow_run_id: the run whose step this is; its start was the call that counted.
-    Errors: RATE_LIMITED, SKILL_NOT_FOUND, VERSION_GONE, FORBIDDEN, the input's codes,
+    again: why the run asks for this once more.
+    Errors: RATE_LIMITED, SKILL_NOT_FOUND, VERSION_GONE, FORBIDDEN, RESOURCE_UNAVAILABLE, the input's codes,
     IDEMPOTENCY_CONFLICT, IN_PROGRESS.
     """
     if workflow_run_id is None:
@@ -66,7 +68,7 @@ def submit(
         _permit(agent, skill, scopes)
         call.data = data() if callable(data) else data
         execution = _execution(agent, skill, _version(skill, skill_name), place, call.data)
-        execution.workflow_run_id = workflow_run_id
+        execution.workflow_run_id, execution.again = workflow_run_id, list(again)
         _give_key(execution, idempotency_key)
         return _save(execution, skill, wake)
 

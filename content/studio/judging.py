@@ -1,6 +1,7 @@
 """The offline verdict on a video: what it promises, whether it moves, how it is paced.
 
-A failure names the skill that can mend it (`RESPONSIBLE`). The verdict reads words, it does not watch.
+The code of a failure says which skill runs again in the workflow `click-loop`. The verdict reads words,
+it does not watch.
 """
 
 from collections.abc import Iterator
@@ -12,8 +13,6 @@ from content.studio.sentences import sentences
 from content.studio.text import content_stems, tokens
 from content.studio.thesis import charged_words, problems
 
-RESPONSIBLE = {"WEAK_EMOTION": "ctr", "UNCLEAR_PROMISE": "thesis", "PACING": "script"}
-"""Code of a failure_reason -> skill that runs again."""
 LONGEST_SENTENCE = 45
 USUAL_SENTENCE = 24
 SHORTEST_SCRIPT, LONGEST_SCRIPT = 60, 1800

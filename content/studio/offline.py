@@ -1,7 +1,7 @@
 """The offline writer of the contracts: deterministic, no model, no network, no invented facts.
 
-Every choice is a hash of the input and the run, so the same order gives the same text and a second run
-gives another one.
+Every choice is a hash of the order, so the same order gives the same text and a second run, or one for
+another reason, gives another one.
 """
 
 import re
@@ -33,7 +33,8 @@ _WHO = "most people"
 
 async def write(order: Order) -> dict[str, Any]:
     """The fields of the output for any of the contracts."""
-    seed = digest({"params": order.params.model_dump(mode="json"), "run": order.run})
+    asked = {"params": order.params.model_dump(mode="json"), "run": order.run}
+    seed = digest(asked | ({"broken": list(order.broken)} if order.broken else {}))
     match order.params:
         case ResearchInput() as wanted:
             return research(wanted, seed)

@@ -8,7 +8,8 @@ from pydantic import BaseModel
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be written. run: 0 for the first, then 1 to 3; broken: the rules the last run broke.
+    """What is to be written. run: 0 for the first, then 1 to 3; broken: why earlier outputs were
+    thrown away, the rules that the last run broke among it.
 
     answer: the model of the output; seconds: time for this run; token_budget: tokens in and out.
     """

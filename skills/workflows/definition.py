@@ -1,28 +1,27 @@
 """What a workflow is: data, checked when it is stored. YAML or JSON.
 
 A step is one of: a skill call, an approval, a wait, parallel branches, or a body of steps for each
-item of a list. Expressions are JMESPath over
-`{input, previous, steps: {name: output}, item, index, run: {id, started_at}}`.
+item of a list, or a way back to an earlier step. Expressions are JMESPath over
+`{input, previous, steps: {name: output}, rounds, item, index, run: {id, started_at}}`.
 """
 
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import yaml
-from cronsim import CronSim, CronSimError
 from jmespath.exceptions import JMESPathError
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from chimera.core.clock import now
 from chimera.core.errors import ChimeraError
 from chimera.core.schema import field_errors
 from skills.workflows.expressions import compiled
+from skills.workflows.schedule import Schedule
 
 MAX_STEPS = 100
 MAX_PATH = 120
 """Characters of a step's position; it bounds how deep branches and lists may be nested."""
+MAX_ROUNDS = 20
+"""How often one list of steps may go back in all."""
 
 
 def _compiles(text: str) -> str:
@@ -66,8 +65,20 @@ class Approval(_Part):
         return self
 
 
+class GoBack(_Part):
+    """A way back to an earlier step of the same list; from there on everything is done again."""
+
+    to: dict[Name, Expression] = Field(
+        min_length=1,
+        max_length=10,
+        description="Earlier step -> when to go back there; of several the earliest",
+    )
+    at_most: int = Field(ge=1, le=10, description="Times; after them the run goes on")
+    why: Expression | None = Field(None, description="What the skill that runs again is told")
+
+
 class Step(_Part):
-    """One step; exactly one of skill_name, approval, wait, branches and steps."""
+    """One step; exactly one of skill_name, approval, wait, branches, steps and go_back."""
 
     name: Name | None = Field(None, description="Under which later steps find its output")
     skill_name: str | None = Field(None, max_length=80, description="Skill, with @v1.0 or without")
@@ -87,6 +98,7 @@ class Step(_Part):
         None, min_length=1, max_length=10, description="Run side by side; output: branch -> output"
     )
     steps: list["Step"] | None = Field(None, min_length=1, description="Body of a for_each")
+    go_back: GoBack | None = Field(None, description="Do earlier steps again")
     for_each: Expression | None = Field(None, description="Once per item of this list")
     max_items: int = Field(20, ge=1, le=100, description="Items beyond it are an error")
     when: Expression | None = Field(None, description="Skipped where this is false or empty")
@@ -95,10 +107,9 @@ class Step(_Part):
 
     @model_validator(mode="after")
     def _one_kind(self) -> "Step":
-        kinds = ("skill_name", "approval", "wait_seconds", "wait_until", "branches", "steps")
-        given = [kind for kind in kinds if getattr(self, kind) is not None]
+        given = [kind for kind in KINDS if getattr(self, kind) is not None]
         if len(given) != 1:
-            raise ValueError(f"give exactly one of {', '.join(kinds)}")
+            raise ValueError(f"give exactly one of {', '.join(KINDS)}")
         if self.steps is not None and self.for_each is None:
             raise ValueError("steps is the body of a for_each; name the list there")
         if self.for_each and self.steps is None and self.skill_name is None:
@@ -112,8 +123,8 @@ class Step(_Part):
     @property
     def label(self) -> str:
         """What a person reads in a list of steps."""
-        kind = self.skill_name or ("approval" if self.approval else "wait")
-        return self.name or ("branches" if self.branches else "for each" if self.steps else kind)
+        kind = next(kind for kind in KINDS if getattr(self, kind) is not None)
+        return self.name or self.skill_name or _LABELS.get(kind, kind)
 
     @property
     def reach(self) -> int:
@@ -121,46 +132,43 @@ class Step(_Part):
         turn = len("99.") if self.for_each else 0
         inside = [(len(name) + 1, body) for name, body in (self.branches or {}).items()]
         bodies = [*inside, (turn, self.steps)] if self.steps else inside
-        deepest = [at + len("99.") + step.reach for at, body in bodies for step in body or []]
-        return max(deepest, default=turn)
+        return max([at + reach_of(body) for at, body in bodies], default=turn)
+
+    def bodies(self) -> Iterator[list["Step"]]:
+        """The lists of steps inside this one."""
+        yield from (self.branches or {}).values()
+        if self.steps:
+            yield self.steps
 
     def below(self) -> Iterator["Step"]:
         """The steps inside this one."""
-        for body in [*(self.branches or {}).values(), self.steps or []]:
+        for body in self.bodies():
             for step in body:
                 yield step
                 yield from step.below()
 
 
-class Schedule(_Part):
-    """When runs start by themselves."""
+KINDS = (
+    "skill_name",
+    "approval",
+    "wait_seconds",
+    "wait_until",
+    "branches",
+    "steps",
+    "go_back",
+)
+_LABELS = {
+    "wait_seconds": "wait",
+    "wait_until": "wait",
+    "steps": "for each",
+    "go_back": "go back",
+}
 
-    cron: str = Field(max_length=100, description="minute hour day month weekday")
-    time_zone: str = Field("UTC", max_length=64, description="IANA name")
-    input: dict[str, Any] = Field(default_factory=dict, description="Input of each run")
 
-    @model_validator(mode="after")
-    def _readable(self) -> "Schedule":
-        self.after(now())
-        return self
-
-    def next(self, moment: datetime) -> datetime | None:
-        """The first start after the moment; None where none comes any more."""
-        try:
-            return self.after(moment)
-        except ValueError:
-            return None
-
-    def after(self, moment: datetime) -> datetime:
-        """The first start after the moment; ValueError where there is none."""
-        try:
-            place = ZoneInfo(self.time_zone)
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise ValueError(f"time_zone: {self.time_zone!r} is no IANA time zone") from None
-        try:
-            return next(CronSim(self.cron, moment.astimezone(place))).astimezone(UTC)
-        except (CronSimError, StopIteration) as problem:
-            raise ValueError(f"cron: {problem or 'never comes'}") from None
+def reach_of(body: Sequence[Step]) -> int:
+    """Characters of the longest position in a list of steps."""
+    number = len("99~99.") if any(step.go_back for step in body) else len("99.")
+    return number + max(step.reach for step in body)
 
 
 class Definition(_Part):
@@ -177,7 +185,7 @@ class Definition(_Part):
         steps = list(self.all_steps())
         if len(steps) > MAX_STEPS:
             raise ValueError(f"a workflow has at most {MAX_STEPS} steps, this one {len(steps)}")
-        if any(step.reach + len("99.") > MAX_PATH for step in self.steps):
+        if reach_of(self.steps) > MAX_PATH:
             raise ValueError("branches and lists are nested too deep, or their names are too long")
         names = [step.name for step in steps if step.name]
         twice = {name for name in names if names.count(name) > 1}
@@ -187,11 +195,16 @@ class Definition(_Part):
         lost = {step.approved_by for step in steps if step.approved_by} - asked
         if lost:
             raise ValueError(f"approved_by names no approval step: {', '.join(map(str, lost))}")
+        for body in [self.steps, *(body for step in steps for body in step.bodies())]:
+            _check_ways_back(body)
         return self
 
     def step_at(self, path: str) -> Step:
-        """The step whose record has this position: numbers, branch names and item numbers by dots."""
-        first, *rest = path.split(".")
+        """The step whose record has this position: numbers, branch names and item numbers by dots.
+
+        What follows a `~` is the round and says nothing about the step.
+        """
+        first, *rest = [part.partition("~")[0] for part in path.split(".")]
         step = self.steps[int(first)]
         while len(rest) > 1:
             body = step.branches[rest[0]] if step.branches else step.steps
@@ -204,6 +217,38 @@ class Definition(_Part):
         for step in self.steps:
             yield step
             yield from step.below()
+
+
+def _check_ways_back(body: list[Step]) -> None:
+    """ValueError where a way back of this list leads nowhere, does not end, or uses a signature twice.
+
+    Puts the targets into the order of the list: of several the earliest is taken.
+    """
+    rounds = 0
+    for at, step in enumerate(body):
+        if way := step.go_back:
+            earlier = [one.name for one in body[:at]]
+            lost = set(way.to) - set(earlier)
+            if lost:
+                names = ", ".join(sorted(lost))
+                raise ValueError(f"go_back: {names} is no earlier step of the same list")
+            way.to = {name: way.to[name] for name in earlier if name in way.to}
+            first = next(iter(way.to))
+            _check_signatures(first, body[earlier.index(first) : at])
+            rounds += way.at_most
+    if rounds > MAX_ROUNDS:
+        raise ValueError(f"go_back: a list goes back at most {MAX_ROUNDS} times, this one {rounds}")
+
+
+def _check_signatures(name: str, again: list[Step]) -> None:
+    steps = [inner for step in again for inner in (step, *step.below())]
+    asked = {step.name for step in steps if step.approval}
+    for step in steps:
+        if step.approved_by and step.approved_by not in asked:
+            raise ValueError(
+                f"go_back: {name} comes after {step.approved_by}, whose signature "
+                f"{step.label} uses; a signature is for one call, go back before it"
+            )
 
 
 def parse(data: Any) -> Definition:

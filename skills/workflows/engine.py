@@ -154,7 +154,14 @@ class _Engine:
     def _next_attempt(self, path: str) -> int:
         return self.run.records.filter(path=path).count() + 1
 
-    def call(self, step: Step, data: Any, record: StepRecord, approval_id: UUID | None) -> None:
+    def call(
+        self,
+        step: Step,
+        data: Any,
+        record: StepRecord,
+        approval_id: UUID | None,
+        again: tuple[str, ...],
+    ) -> None:
         """Save the execution of a step; a call that is refused fails the step, not the run's walk."""
         reference, record.input = step.skill_name or "", plain(data)
         skill, sent = registry.get(reference), record.input
@@ -166,6 +173,7 @@ class _Engine:
             skill_name=reference,
             data=sent,
             workflow_run_id=self.run.id,
+            again=again,
         )
         record.execution_id = made.execution.id
         record.save(update_fields=["input", "execution_id", "due_at"])

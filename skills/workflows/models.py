@@ -101,6 +101,8 @@ class WorkflowRun(models.Model):
     error = ExactJSONField(null=True)
     status = models.CharField(max_length=10, choices=RunStatus, default=RunStatus.QUEUED)
     trace_id = models.CharField(max_length=32, blank=True)
+    idempotency_key = models.CharField(max_length=200, null=True)  # noqa: DJ001  NULL is outside the unique key
+    request_hash = models.CharField(max_length=64, blank=True)
     due_at = models.DateTimeField(
         null=True, default=timezone.now, help_text="When it is looked at without being woken"
     )
@@ -112,7 +114,12 @@ class WorkflowRun(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(status__in=RunStatus.values), name="workflow_run_status_known"
-            )
+            ),
+            models.UniqueConstraint(
+                fields=["agent", "workflow", "idempotency_key"],
+                condition=Q(idempotency_key__isnull=False),
+                name="workflow_run_once_per_key",
+            ),
         ]
         indexes = [
             models.Index(
@@ -126,7 +133,10 @@ class WorkflowRun(models.Model):
 
 
 class StepRecord(models.Model):
-    """What became of one step of a run. path: position, items and branches joined by dots."""
+    """What became of one step of a run.
+
+    path: position, items and branches joined by dots; `4~2` is step 4 after its list went back twice.
+    """
 
     class State(models.TextChoices):
         RUNNING = "running"

@@ -174,16 +174,24 @@ def run_resume(*, agent: Agent, run_id: UUID) -> WorkflowRun:
 def _ask_anew(run: WorkflowRun, failed: list[str]) -> None:
     """Forget the approval steps of the failed ones where the signature has been used or has lapsed."""
     definition = Definition.model_validate(run.definition)
-    usable = {"status": ApprovalStatus.APPROVED, "token_expires_at__gt": now()}
-    gone = ApprovalRequest.objects.exclude(**usable).values("id")
+    usable = ApprovalRequest.objects.filter(
+        status=ApprovalStatus.APPROVED, token_expires_at__gt=now()
+    )
     for path in failed:
         name = definition.step_at(path).approved_by
-        asked = run.records.filter(label=name, state=State.SUCCEEDED, approval_id__in=gone)
-        for record in asked if name else []:
-            around = record.path.rpartition(".")[0]
-            if path.startswith(f"{around}." if around else ""):
+        asked = run.records.filter(label=name, state=State.SUCCEEDED) if name else []
+        theirs = [one for one in asked if path.startswith(_list_of(one.path))]
+        for record in theirs[-1:]:  # of several rounds the last
+            assert record.approval_id  # asked when it began
+            if not usable.filter(id=record.approval_id).exists():
                 record.state = State.CANCELLED
                 record.save(update_fields=["state"])
+
+
+def _list_of(path: str) -> str:
+    """Where the positions of a step's list begin: `2~1.left.` of `2~1.left.0`."""
+    around = path.rpartition(".")[0]
+    return f"{around}." if around else ""
 
 
 def _own(agent: Agent, run_id: UUID) -> WorkflowRun:

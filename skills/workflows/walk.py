@@ -1,10 +1,11 @@
 """One walk over a definition with what has been recorded so far: begins what can begin now.
 
-A walk is repeated from the start every time something has happened. What is recorded is not done
-again; everything else follows from the records, so a walk after a crash is the same walk.
+A walk is repeated from the start every time something has happened, rounds included. What is recorded
+is not done again; everything else follows from the records, so a walk after a crash is the same walk.
 """
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -12,30 +13,40 @@ from uuid import UUID, uuid5
 
 from chimera.core.clock import iso, moment_of, now
 from chimera.core.errors import ChimeraError
-from chimera.core.jsontext import plain
+from chimera.core.jsontext import dumps, plain
 from skills.workflows.definition import Step
 from skills.workflows.expressions import find
 from skills.workflows.models import StepRecord
 
 State = StepRecord.State
 OPEN = (State.RUNNING, State.BLOCKED)
+SEEN = ("input", "previous", "steps", "run", "item", "index", "key", "rounds")
+MOST_TOLD = 1000
 Kind = Literal["done", "waiting", "failed"]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How far a step is. blocked: it waits for a person; due: when it is to be looked at again."""
+    """How far a step is. blocked: it waits for a person; due: when it is to be looked at again.
+
+    back: the name of the step with which the list goes on.
+    """
 
     kind: Kind
     output: Any = None
     error: dict[str, Any] | None = None
     blocked: bool = False
     due: datetime | None = None
+    back: str = ""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What expressions see. key: a UUID of this step and this attempt of it alone."""
+    """What expressions see. key: a UUID of this step and this attempt of it alone.
+
+    rounds: `steps` as it was each time this list went back; told: step -> why it runs again;
+    gone: how often the step in hand has gone back.
+    """
 
     input: Any
     previous: Any
@@ -44,10 +55,13 @@ class Scope:
     item: Any = None
     index: int | None = None
     key: str = ""
+    rounds: list[dict[str, Any]] = field(default_factory=list)
+    told: dict[str, list[str]] = field(default_factory=dict)
+    gone: int = 0
 
     def find(self, expression: str) -> Any:
         """The value of an expression; INVALID_INPUT where it cannot be evaluated."""
-        return find(expression, {name: getattr(self, name) for name in self.__dataclass_fields__})
+        return find(expression, {name: getattr(self, name) for name in SEEN})
 
     def input_of(self, step: Step) -> Any:
         """The input of a skill call: mapping, or literal over previous output, or previous output."""
@@ -63,7 +77,7 @@ class Scope:
 class Actions:
     """What a walk may do to the world: all of it rows in the open transaction."""
 
-    call: Callable[[Step, Any, StepRecord, UUID | None], None]
+    call: Callable[[Step, Any, StepRecord, UUID | None, tuple[str, ...]], None]
     look: Callable[[StepRecord, Step], None]
     ask: Callable[[Step, dict[str, Any], StepRecord], None]
 
@@ -78,13 +92,24 @@ class Walk:
     named: dict[str, Any] = field(default_factory=dict)
     approvals: dict[str, StepRecord] = field(default_factory=dict)
 
-    def sequence(self, steps: Iterable[Step], prefix: str, scope: Scope) -> Outcome:
-        """The steps in their order; the output of the last."""
-        for number, step in enumerate(steps):
-            outcome = self.step(step, f"{prefix}{number}", scope)
+    def sequence(self, steps: Sequence[Step], prefix: str, scope: Scope) -> Outcome:
+        """The steps in their order, some of them again where one goes back; the output of the last."""
+        scope = replace(scope, rounds=[])
+        names = [step.name for step in steps]
+        given: dict[int, Any] = {}  # what came before each step, for when it runs again
+        gone: Counter[int] = Counter()
+        at = 0
+        while at < len(steps):
+            given[at] = scope.previous
+            number = f"{at}~{len(scope.rounds)}" if scope.rounds else str(at)
+            outcome = self.step(steps[at], f"{prefix}{number}", replace(scope, gone=gone[at]))
             if outcome.kind != "done":
                 return outcome
             scope = replace(scope, previous=outcome.output, steps=self.named)
+            gone[at] += bool(outcome.back)
+            at = names.index(outcome.back) if outcome.back else at + 1
+            if outcome.back:
+                scope = _back(scope, outcome, given[at])
         return Outcome("done", scope.previous)
 
     def step(self, step: Step, path: str, scope: Scope) -> Outcome:
@@ -111,7 +136,22 @@ class Walk:
             return self._each(step, path, scope)
         if step.branches:
             return self._side_by_side(step.branches, path, scope)
+        if step.go_back:
+            return self._go_back(step, path, scope, record)
         return self._leaf(step, path, scope, record)
+
+    def _go_back(self, step: Step, path: str, scope: Scope, record: StepRecord | None) -> Outcome:
+        """Where to, once and for all; a way back that is not taken is a skipped step."""
+        way = step.go_back
+        assert way  # asked by the caller
+        if record is None:
+            here = [name for name, when in way.to.items() if scope.find(when)]
+            if not here or scope.gone >= way.at_most:
+                self.begin(step, path, state=State.SKIPPED, completed_at=now())
+                return Outcome("done", scope.previous)
+            found = {"to": here[0], "why": _text(scope.find(way.why)) if way.why else ""}
+            record = self.begin(step, path, state=State.SUCCEEDED, output=found, completed_at=now())
+        return Outcome("done", record.output, back=record.output["to"])
 
     def _side_by_side(self, branches: dict[str, list[Step]], path: str, scope: Scope) -> Outcome:
         """A branch sees what was named before them all and in itself, however far the others are."""
@@ -178,7 +218,8 @@ class Walk:
         asked = self.approvals.get(step.approved_by or "")
         key = str(uuid5(UUID(scope.run["id"]), f"{record.path}/{record.attempt}"))
         data = replace(scope, key=key).input_of(step)
-        self.actions.call(step, data, record, asked.approval_id if asked else None)
+        again = tuple(scope.told.get(step.name or "", ()))
+        self.actions.call(step, data, record, asked.approval_id if asked else None, again)
 
     def _look(self, step: Step, record: StepRecord, scope: Scope) -> StepRecord:
         if step.skill_name and record.execution_id is None:  # the wait before another attempt
@@ -201,6 +242,19 @@ class Walk:
         record.state, record.error, record.completed_at = State.FAILED, error, now()
         record.save(update_fields=["state", "error", "completed_at"])
         return Outcome("failed", error=error)
+
+
+def _back(scope: Scope, taken: Outcome, previous: Any) -> Scope:
+    """What the step that runs again sees: as the first time, and the rounds so far."""
+    why, told = taken.output["why"], dict(scope.told)
+    if why:
+        told[taken.back] = [*told.get(taken.back, []), why]
+    return replace(scope, previous=previous, rounds=[*scope.rounds, scope.steps], told=told)
+
+
+def _text(value: Any) -> str:
+    text = value if isinstance(value, str) else dumps(value)
+    return text[:MOST_TOLD]
 
 
 def _joined(outcomes: list[Outcome], named: dict[str, Outcome] | None = None) -> Outcome:

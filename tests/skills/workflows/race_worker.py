@@ -40,11 +40,20 @@ FLOW: dict[str, Any] = {
         },
     ],
 }
-RECORDS, JOBS = 7, 6
+LOOP: dict[str, Any] = {
+    "name": "loop",
+    "steps": [
+        {"skill_name": "echo"},
+        {"name": "turn", "skill_name": "normalize_handle", "mapping": {"handle": "'@a'"}},
+        {"skill_name": "echo", "mapping": {"n": "length(rounds)"}},
+        {"go_back": {"to": {"turn": "previous.n < `2`"}, "at_most": 3}},
+    ],
+}
 ASKING: dict[str, Any] = {
     "name": "asking",
     "steps": [{"skill_name": "echo"}, {"approval": {"question": "Go on?"}}],
 }
+FLOWS = {"race": FLOW, "loop": LOOP, "asking": ASKING}
 PATIENCE = 60
 
 
@@ -96,7 +105,8 @@ def tell() -> dict[str, Any]:
     """Per run: status, records, jobs; and the requests and steps that are still open."""
     return {
         "runs": [
-            [run.status, run.records.count(), jobs_of(run)] for run in WorkflowRun.objects.all()
+            [run.status, run.records.count(), jobs_of(run)]
+            for run in WorkflowRun.objects.order_by("id")
         ],
         "open_steps": StepRecord.objects.filter(state__in=["running", "blocked"]).count(),
         "open_requests": ApprovalRequest.objects.filter(status="pending").count(),
@@ -113,7 +123,7 @@ def main(what: str, *given: str) -> None:
     """Do it and print what came of it."""
     match what, given:
         case "make", (count, flow):
-            answer: Any = make(int(count), {"race": FLOW, "asking": ASKING}[flow])
+            answer: Any = make(int(count), FLOWS[flow])
         case "drive", ():
             answer = drive()
         case "cancel", ():

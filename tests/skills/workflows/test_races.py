@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 
 from tests.helpers.gate_process import ROOT, Stage, stage
 
 pytestmark = pytest.mark.req("W6", "X3")
 WORKER = [sys.executable, "-m", "tests.skills.workflows.race_worker"]
-RECORDS, JOBS = 7, 6  # of one run of the race
+ENDED = {
+    "race": ["completed", 7, 6],
+    "loop": ["completed", 10, 7],
+}  # status, records, jobs of a run
 POINTS = [
     "workflow.walked",
     "workflow.saved",
@@ -31,7 +33,7 @@ POINTS = [
 
 @pytest.fixture
 def own_stage(tmp_path: Path) -> Iterator[Stage]:
-    with stage(tmp_path, settings.DATABASES["default"]) as made:
+    with stage(tmp_path) as made:
         yield made
 
 
@@ -48,13 +50,14 @@ def answer(process: "subprocess.Popen[str]") -> Any:
 
 
 def test_processes_that_walk_the_same_runs_do_every_step_once(own_stage: Stage) -> None:
-    answer(begin(own_stage, "make", "6", "race"))
+    answer(begin(own_stage, "make", "4", "race"))
+    answer(begin(own_stage, "make", "2", "loop"))
 
     for process in [begin(own_stage, "drive") for _ in range(3)]:
         answer(process)
 
     told = answer(begin(own_stage, "tell"))
-    assert told["runs"] == [["completed", RECORDS, JOBS]] * 6
+    assert told["runs"] == [ENDED["race"]] * 4 + [ENDED["loop"]] * 2
     assert told["open_steps"] == told["open_jobs"] == 0
 
 
@@ -80,7 +83,8 @@ def test_runs_cancelled_while_others_walk_them_leave_nothing_open(
 def test_a_process_killed_between_any_two_lines_loses_and_doubles_nothing(
     own_stage: Stage, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
-    answer(begin(own_stage, "make", "4", "race"))
+    answer(begin(own_stage, "make", "3", "race"))
+    answer(begin(own_stage, "make", "3", "loop"))
     armed = tmp_path / "armed"
     armed.mkdir()
     long = pytestconfig.option.chaos_long
@@ -96,5 +100,5 @@ def test_a_process_killed_between_any_two_lines_loses_and_doubles_nothing(
     answer(begin(own_stage, "drive"))
 
     told = answer(begin(own_stage, "tell"))
-    assert told["runs"] == [["completed", RECORDS, JOBS]] * 4
+    assert told["runs"] == [ENDED["race"]] * 3 + [ENDED["loop"]] * 3
     assert told["open_steps"] == told["open_jobs"] == 0
