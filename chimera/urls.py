@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
-from agents.views import TokenView
+from agents.views import TokenView, metadata_view
 from approvals import api as approvals_api
 from chimera import health
 from chimera.accounts import CLOSED, absent, prune_admin
@@ -75,6 +75,7 @@ urlpatterns = [
     path("api/docs/", docs, name="docs"),
     path("oauth/token/", TokenView.as_view(), name="token"),
     path(".well-known/jwks.json", approvals_api.jwks_view),
+    path(".well-known/oauth-authorization-server", metadata_view),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("metrics", health.metrics),

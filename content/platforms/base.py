@@ -130,7 +130,7 @@ class PlatformFailure(Exception):
         self.kind = kind
         self.message = message
         self.retry_after = retry_after
-        super().__init__(f"{kind}: {message}")
+        super().__init__(message)
 
 
 class PlatformAdapter(ABC):

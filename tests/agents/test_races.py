@@ -8,7 +8,6 @@ from typing import Any
 
 import jwt
 import pytest
-from django.conf import settings
 
 from tests.helpers.gate_process import ROOT, Stage, stage
 
@@ -18,7 +17,7 @@ WORKER = [sys.executable, "-m", "tests.agents.race_worker"]
 
 @pytest.fixture(scope="module")
 def own_stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with stage(tmp_path_factory.mktemp("agents"), settings.DATABASES["default"]) as made:
+    with stage(tmp_path_factory.mktemp("agents")) as made:
         yield made
 
 
