@@ -178,6 +178,10 @@ class PlatformAdapter(ABC):
         that it could not be asked.
         """
 
+    def renewal_due(self, credentials: Credentials) -> bool:
+        """Whether a token must be renewed now, as it could not be once it has lapsed."""
+        return False
+
     def refresh(self, intent: PublishIntent) -> Credentials:
         """New credentials from the refresh token, all of them (a token that stays, too).
 

@@ -53,7 +53,7 @@ class InstagramAdapter(PlatformAdapter):
     def prepare(self, intent: PublishIntent, keep: Keep) -> None:
         for problem in rules.problems(intent.text, intent.media):
             raise PlatformFailure("content_rejected", problem)
-        if _is_due(intent):
+        if self.renewal_due(intent.credentials):
             raise PlatformFailure(
                 "auth_refresh", "The token lapses soon; it can be renewed only before"
             )
@@ -100,6 +100,10 @@ class InstagramAdapter(PlatformAdapter):
         _refuse(state)
         return None  # FINISHED, EXPIRED or failed: certainly not published
 
+    def renewal_due(self, credentials: Credentials) -> bool:
+        lapse = credentials.extra.get("expires_at")
+        return bool(lapse) and now() < moment_of(lapse) < now() + RENEW_BEFORE
+
     def refresh(self, intent: PublishIntent) -> Credentials:
         return api.token_refresh(intent)
 
@@ -117,12 +121,6 @@ def _require_own_account(intent: PublishIntent) -> None:
         raise PlatformFailure(
             "auth_dead", f"The token is for @{name}, not for @{intent.account}: connect it again"
         )
-
-
-def _is_due(intent: PublishIntent) -> bool:
-    """True shortly before a token lapses: an expired one could not be renewed any more."""
-    lapse = intent.credentials.extra.get("expires_at")
-    return bool(lapse) and now() < moment_of(lapse) < now() + RENEW_BEFORE
 
 
 def _is_ready(intent: PublishIntent, container: str) -> bool:
