@@ -112,9 +112,9 @@ class SkillContext(Generic[InputT]):
     approved: dict[str, Any] | None = None
     prepared: Any = None
     attempt: int = 1
+    last_attempt: bool = True
     again: tuple[str, ...] = ()
     """Why a workflow asks for the same anew: the reason of each round that came back for it."""
-    last_attempt: bool = True
     cached: bool = False
     """Set by a skill that keeps its own store of results and has answered from it."""
     home: Path | None = None

@@ -181,6 +181,7 @@ def _context(execution: SkillExecution, skill: Skill) -> SkillContext[Any]:
         mcp=servers.client() if "MCP" in skill.capabilities else None,
         warnings=list(execution.warnings),
         attempt=execution.retry_count + 1,
+        again=tuple(execution.again),
         last_attempt=execution.retry_count >= skill.retry.retries,
         keep_progress=partial(progress.keep, execution),
         resumed=progress.state_of(execution),
@@ -202,7 +203,6 @@ def _check_limits(execution: SkillExecution) -> None:
 def _block(execution: SkillExecution, approval: ApprovalRequest) -> None:
     give_back(
         execution,
-        again=tuple(execution.again),
         status=Status.BLOCKED,
         approval_id=approval.id,
         deadline_at=None,

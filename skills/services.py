@@ -48,8 +48,8 @@ def submit(
     scopes: frozenset[str] | None = None,
     idempotency_key: str | None = None,
     workflow_run_id: UUID | None = None,
-    wake: bool = True,
     again: tuple[str, ...] = (),
+    wake: bool = True,
 ) -> Submitted:
     """Check a call in the documented order and save it as an execution.
 
@@ -57,7 +57,7 @@ def submit(
     scopes: those of the token, None for calls from inside. The trace is the current one.
     workflow_run_id: the run whose step this is; its start was the call that counted.
     again: why the run asks for this once more.
-    Errors: RATE_LIMITED, SKILL_NOT_FOUND, VERSION_GONE, FORBIDDEN, RESOURCE_UNAVAILABLE, the input's codes,
+    Errors: RATE_LIMITED, SKILL_NOT_FOUND, VERSION_GONE, FORBIDDEN, the input's codes,
     IDEMPOTENCY_CONFLICT, IN_PROGRESS.
     """
     if workflow_run_id is None:
