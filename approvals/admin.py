@@ -21,7 +21,7 @@ class DecisionAdmin(ReadOnlyAdmin):
 
 @admin.register(SigningKey)
 class SigningKeyAdmin(ReadOnlyAdmin):
-    list_display = ["kid", "state", "created_at"]
+    list_display = ["kid", "kind", "state", "created_at"]
 
 
 @admin.register(Escalation)

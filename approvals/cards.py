@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from approvals.models import ApprovalRequest, Kind
+from approvals.models import POSTS, ApprovalRequest, Kind
 from approvals.previews import LABELS, Preview, post_preview
 from chimera.core.money import readable
 
@@ -40,7 +40,7 @@ def money(value: Any) -> str:
 
 def previews(request: ApprovalRequest) -> list[Preview]:
     """One preview per platform the approval covers, the wanted one first; none for others."""
-    if request.kind != Kind.PUBLISH:
+    if request.kind not in POSTS:
         return []
     wanted = [request.action.get("platform"), *(request.action.get("fallback_platforms") or [])]
     return [

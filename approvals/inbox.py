@@ -108,7 +108,7 @@ def _filters(chosen: dict[str, str], show: str) -> list[Filter]:
     choices: list[tuple[str, dict[str, str], bool]] = [("All waiting", {}, False)]
     choices += [(word, {"lane": lane}, lane == "fast") for lane, word in LANES.items()]
     choices += [("Posts", {"kind": Kind.PUBLISH}, True), ("Payments", {"kind": Kind.DEBIT}, False)]
-    choices += [("Questions", {"kind": Kind.QUESTION}, False)]
+    choices += [(f"{kind.label}s", {"kind": kind}, False) for kind in (Kind.INTENT, Kind.QUESTION)]
     waiting = [
         Filter(word, urlencode(query), not show and chosen == query, apart)
         for word, query, apart in choices

@@ -1,17 +1,22 @@
-"""The keys of the approval tokens: private halves as files for the web process, public ones for all."""
+"""The keys of the approval tokens: private halves as files for the web process, public ones for all.
+
+The sandbox's judge has a key of its own kind, which never touches a disk.
+"""
 
 import base64
 import hashlib
 import json
 import os
+from functools import cache
 from pathlib import Path
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
-from approvals.models import SigningKey
+from approvals.models import Kind, SigningKey
 from chimera.core import audit
 from chimera.core.digest import canonical
 from chimera.core.errors import ChimeraError
@@ -40,9 +45,7 @@ def key_create(*, actor: str) -> SigningKey:
     kid = thumbprint(jwk)
     _write(settings.CHIMERA.keys_dir / f"{kid}.pem", private)
     with transaction.atomic():
-        SigningKey.objects.filter(state=SigningKey.State.ACTIVE).update(
-            state=SigningKey.State.RETIRING
-        )
+        _active().update(state=SigningKey.State.RETIRING)
         key = SigningKey.objects.create(kid=kid, public_jwk=jwk)
         audit.record(
             actor=actor,
@@ -52,6 +55,11 @@ def key_create(*, actor: str) -> SigningKey:
             data={"public_jwk": jwk},
         )
     return key
+
+
+def _active() -> QuerySet[SigningKey]:
+    """The key that signs for persons, if there is one."""
+    return SigningKey.objects.filter(kind=SigningKey.Kind.PERSON, state=SigningKey.State.ACTIVE)
 
 
 def _write(path: Path, private: Ed25519PrivateKey) -> None:
@@ -66,16 +74,14 @@ def _write(path: Path, private: Ed25519PrivateKey) -> None:
 
 def key_ensure(*, actor: str) -> SigningKey:
     """The active key; made when there is none yet."""
-    return SigningKey.objects.filter(state=SigningKey.State.ACTIVE).first() or key_create(
-        actor=actor
-    )
+    return _active().first() or key_create(actor=actor)
 
 
 def signing_key() -> tuple[str, Ed25519PrivateKey]:
     """kid and private half of the active key. Only the web process and commands may open it."""
     if settings.CHIMERA.chimera_process in ("worker", "scheduler"):
         raise ChimeraError("SECURITY_VIOLATION", "Workers hold public keys only")
-    active = SigningKey.objects.filter(state=SigningKey.State.ACTIVE).first()
+    active = _active().first()
     if active is None:
         raise ChimeraError("INTERNAL_ERROR", "There is no approval key; run manage.py setup")
     path = settings.CHIMERA.keys_dir / f"{active.kid}.pem"
@@ -89,18 +95,46 @@ def signing_key() -> tuple[str, Ed25519PrivateKey]:
     return active.kid, private
 
 
-def verifying_key(kid: str) -> Ed25519PublicKey | None:
-    """The public half of a key that may verify, by its kid; None for unknown and revoked ones."""
-    found = SigningKey.objects.exclude(state=SigningKey.State.REVOKED).filter(kid=kid).first()
+@cache
+def _judge_private() -> Ed25519PrivateKey:
+    """This process's own: what another process has signed is verified by the public half."""
+    return Ed25519PrivateKey.generate()
+
+
+def judge_key() -> tuple[str, Ed25519PrivateKey]:
+    """kid and private half of the key that the judge signs with. SECURITY_VIOLATION outside the sandbox."""
+    if not settings.CHIMERA.is_sandbox:
+        raise ChimeraError("SECURITY_VIOLATION", "A judge signs in a sandbox only")
+    private = _judge_private()
+    jwk = public_jwk(private.public_key())
+    kid = thumbprint(jwk)
+    made = {"public_jwk": jwk, "kind": SigningKey.Kind.JUDGE}
+    SigningKey.objects.get_or_create(kid=kid, defaults=made)
+    return kid, private
+
+
+def _standing() -> QuerySet[SigningKey]:
+    return SigningKey.objects.exclude(state=SigningKey.State.REVOKED)
+
+
+def verifying_key(kid: str, action_kind: str) -> Ed25519PublicKey | None:
+    """The public half of a key whose signature counts here for this kind of action, by its kid.
+
+    None for unknown and revoked ones. A judge's counts in a sandbox, for an intent.
+    """
+    found = _standing().filter(kid=kid).first()
     if found is None:
+        return None
+    judged = settings.CHIMERA.is_sandbox and action_kind == Kind.INTENT
+    if found.kind != SigningKey.Kind.PERSON and not judged:
         return None
     x = found.public_jwk["x"]
     return Ed25519PublicKey.from_public_bytes(base64.urlsafe_b64decode(x + "=" * (-len(x) % 4)))
 
 
 def jwks() -> dict[str, list[dict[str, str]]]:
-    """The public keys as a JWK set, for verifiers outside."""
-    usable = SigningKey.objects.exclude(state=SigningKey.State.REVOKED).order_by("-created_at")
+    """The public keys as a JWK set, for verifiers outside; a judge's is for none of them."""
+    usable = _standing().filter(kind=SigningKey.Kind.PERSON).order_by("-created_at")
     return {
         "keys": [{**key.public_jwk, "kid": key.kid, "alg": "EdDSA", "use": "sig"} for key in usable]
     }

@@ -13,7 +13,11 @@ from chimera.core.models import ExactJSONField
 class Kind(models.TextChoices):
     PUBLISH = "publish_content", "Post"
     DEBIT = "debit_wallet", "Payment"
+    INTENT = "execute_publish_intent", "Intent"
     QUESTION = "workflow_question", "Question"
+
+
+POSTS = (Kind.PUBLISH, Kind.INTENT)
 
 
 class Status(models.TextChoices):
@@ -158,7 +162,16 @@ class ApprovalToken(models.Model):
 
 
 class SigningKey(models.Model):
-    """The public half of an approval key. The private half is a file that only the web process opens."""
+    """The public half of an approval key.
+
+    kind: person, what a signed-in person has set in motion; its private half is a file that only the
+    web process opens. judge, what the sandbox's judge may say yes to; its private half stays in the
+    memory of one process, and no deployment but a sandbox takes its signature.
+    """
+
+    class Kind(models.TextChoices):
+        PERSON = "person"
+        JUDGE = "judge"
 
     class State(models.TextChoices):
         ACTIVE = "active"
@@ -167,6 +180,7 @@ class SigningKey(models.Model):
 
     kid = models.CharField(max_length=64, primary_key=True, help_text="RFC 7638 thumbprint")
     public_jwk = models.JSONField()
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.PERSON)
     state = models.CharField(max_length=10, choices=State, default=State.ACTIVE)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     history = history_of()
@@ -174,7 +188,9 @@ class SigningKey(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["state"], condition=Q(state="active"), name="one_active_signing_key"
+                fields=["state"],
+                condition=Q(state="active", kind="person"),
+                name="one_active_signing_key",
             )
         ]
 

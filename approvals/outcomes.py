@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from approvals.models import ApprovalRequest, Kind, Status
+from approvals.models import POSTS, ApprovalRequest, Kind, Status
 from content.models import Publication
 from wallets.models import Debit
 
@@ -30,7 +30,7 @@ def outcome(request: ApprovalRequest) -> dict[str, Any]:
         return {}
     if request.kind == Kind.QUESTION:
         return {"outcome_word": "The workflow has gone on"}
-    return _post(request) if request.kind == Kind.PUBLISH else _payment(request)
+    return _post(request) if request.kind in POSTS else _payment(request)
 
 
 def _post(request: ApprovalRequest) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from approvals.actions import record_of
 from approvals.cards import money, payment, previews
 from approvals.checks import checks
-from approvals.models import ApprovalRequest, Kind
+from approvals.models import POSTS, ApprovalRequest, Kind
 from approvals.previews import ICONS, LABELS
 from approvals.question_cards import question
 
@@ -112,14 +112,14 @@ def _icon(request: ApprovalRequest) -> str:
 
 
 def _kind(request: ApprovalRequest) -> str:
-    if request.kind != Kind.PUBLISH:
+    if request.kind not in POSTS:
         return str(Kind(request.kind).label)
     platform = str(request.action.get("platform", ""))
     return f"Post on {LABELS.get(platform, platform)}"
 
 
 def _first_words(request: ApprovalRequest) -> str:
-    if request.kind != Kind.PUBLISH:
+    if request.kind not in POSTS:
         return request.sentence
     return str(request.action.get("text", "")).strip() or request.sentence
 

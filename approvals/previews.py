@@ -4,9 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from twitter_text import parse_tweet
-
 from content.sources.clean import hidden_characters as hidden_places
+from content.tweets import tweet_fits, tweet_weight
 
 LABELS = {"twitter": "X", "tiktok": "TikTok", "instagram": "Instagram", "youtube": "YouTube"}
 ICONS = {name: f"brand-{'x' if name == 'twitter' else name}" for name in LABELS}
@@ -73,13 +72,13 @@ def post_preview(
 
 def text_length(platform: str, text: str) -> int:
     """Characters as the platform counts them (X weighs links and wide characters)."""
-    return int(parse_tweet(text).weightedLength) if platform == "twitter" else len(text)
+    return tweet_weight(text) if platform == "twitter" else len(text)
 
 
 def _cut(platform: str, text: str, limit: int) -> int:
     if text_length(platform, text) <= limit:
         return len(text)
-    return int(parse_tweet(text).validRangeEnd) + 1 if platform == "twitter" else limit
+    return tweet_fits(text) if platform == "twitter" else limit
 
 
 def _title(platform: str, content: dict[str, Any]) -> str:

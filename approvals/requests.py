@@ -10,7 +10,8 @@ from agents.models import Agent
 from agents.roles import Role
 from approvals import actions, payments, services
 from approvals.models import ApprovalRequest, Lane
-from approvals.schemas import ApprovalBody, DebitBody, PublishBody
+from approvals.publish_intents import open_intent
+from approvals.schemas import ACTIONS, ApprovalBody, DebitBody, IntentBody, PublishBody
 from chimera.core.errors import ChimeraError
 from chimera.core.schema import field_errors
 
@@ -23,7 +24,7 @@ def parse_body(data: Any) -> ApprovalBody:
         return BODY.validate_python(data)
     except ValidationError as problem:
         raise ChimeraError(
-            "INVALID_INPUT", errors=field_errors(problem, drop={"publish_content", "debit_wallet"})
+            "INVALID_INPUT", errors=field_errors(problem, drop=set(ACTIONS))
         ) from None
 
 
@@ -33,6 +34,8 @@ def open_request(
     """Open a request for what the agent asks; (request, whether it is new)."""
     if isinstance(body, DebitBody):
         return _open_debit(agent, body, execution_id)
+    if isinstance(body, IntentBody):
+        return open_intent(agent, body.intent)
     return _open_publish(agent, body)
 
 

@@ -16,6 +16,7 @@ from pydantic_core import PydanticCustomError
 
 from chimera.core.clock import Moment, now
 from chimera.core.money import Money
+from content.execution_intents import ExecutionIntent
 
 PlatformName = Literal["twitter", "tiktok", "instagram", "youtube"]
 CurrencyName = Literal["USDC", "ETH", "BASE"]
@@ -75,15 +76,28 @@ class DebitBody(BaseModel):
     )
 
 
+class IntentBody(BaseModel):
+    """Ask for an ExecutionIntent; its approvedBy and trace.reviewId make no difference here."""
+
+    model_config = ConfigDict(extra="forbid")
+    action: Literal["execute_publish_intent"] = Field(description="What is asked for")
+    intent: ExecutionIntent = Field(description="The intent, exactly as it will be executed")
+
+
+ACTIONS = ("publish_content", "debit_wallet", "execute_publish_intent")
+
+
 def _with_action(body: Any) -> Any:
-    if isinstance(body, dict) and body.get("action") not in ("publish_content", "debit_wallet"):
-        message = "give publish_content or debit_wallet"
+    if isinstance(body, dict) and body.get("action") not in ACTIONS:
+        message = f"give {', '.join(ACTIONS[:-1])} or {ACTIONS[-1]}"
         raise PydanticCustomError("action", message, {"discriminator": "action"})
     return body
 
 
 ApprovalBody = Annotated[
-    PublishBody | DebitBody, Field(discriminator="action"), BeforeValidator(_with_action)
+    PublishBody | DebitBody | IntentBody,
+    Field(discriminator="action"),
+    BeforeValidator(_with_action),
 ]
 
 
@@ -94,7 +108,7 @@ class ApprovalOut(BaseModel):
     status: Literal[
         "pending", "approved", "rejected", "changes_requested", "expired", "revoked", "consumed"
     ]
-    kind: Literal["publish_content", "debit_wallet"]
+    kind: Literal["publish_content", "debit_wallet", "execute_publish_intent"]
     action: dict[str, Any]
     action_digest: str
     sentence: str

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any
 
 import jwt
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.conf import settings
 
 from approvals.keys import signing_key, verifying_key
@@ -56,8 +57,9 @@ def token_sign(
     jti: str,
     auth_time: datetime,
     expires_at: datetime,
+    key: tuple[str, Ed25519PrivateKey] | None = None,
 ) -> tuple[str, str]:
-    """(token, kid) for one approved action."""
+    """(token, kid) for one approved action. key: default the one that signs for persons."""
     issued = int(now().timestamp())
     claims: dict[str, Any] = {
         "iss": settings.CHIMERA.issuer,
@@ -77,7 +79,7 @@ def token_sign(
         for name in ("content_id", "content_sha256", "platform")
         if name in action
     }
-    kid, private = signing_key()
+    kid, private = key or signing_key()
     token = jwt.encode(
         claims, private, algorithm="EdDSA", headers={"typ": "approval+jwt", "kid": kid}
     )
@@ -118,7 +120,7 @@ def token_verify(token: str, *, kind: str, may_be_expired: bool = False) -> dict
         header, claims = (_part(part) for part in token.split(".")[:2])
     except (ValueError, RecursionError):
         raise _invalid("its header or claims cannot be read") from None
-    key = _key_of(header)
+    key = _key_of(header, kind)
     _check_times(claims)
     try:
         jwt.decode(
@@ -138,14 +140,14 @@ def token_verify(token: str, *, kind: str, may_be_expired: bool = False) -> dict
     return claims
 
 
-def _key_of(header: dict[str, Any]) -> Any:
+def _key_of(header: dict[str, Any], kind: str) -> Any:
     if set(header) != {"alg", "typ", "kid"}:
         raise _invalid("its header must hold alg, typ and kid and nothing else")
     if header["alg"] != "EdDSA" or header["typ"] != "approval+jwt":
         raise _invalid("alg must be EdDSA and typ approval+jwt")
     kid = header["kid"]
     known = isinstance(kid, str) and _KID.fullmatch(kid)
-    key = verifying_key(kid) if known else None
+    key = verifying_key(kid, kind) if known else None
     if key is None:
         raise _invalid("its key is unknown or revoked")
     return key

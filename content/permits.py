@@ -9,6 +9,7 @@ from typing import Any
 from chimera.core.clock import iso
 from chimera.core.digest import digest
 from content.connections import account_refusal
+from content.execution_intents import as_intent
 from content.models import Publication
 from content.services import content_sha256
 
@@ -46,7 +47,7 @@ def _action_of(publication: Publication) -> dict[str, Any]:
     first = same.select_related("account").earliest("created_at", "id")
     package = publication.content.revisions.get(number=publication.revision).data
     hashes = [item["sha256"] for item in publication.media]
-    return {
+    post = {
         "type": "publish_content",
         "content_id": str(publication.content_id),
         "content_sha256": content_sha256(package, hashes),
@@ -58,3 +59,4 @@ def _action_of(publication: Publication) -> dict[str, Any]:
         "schedule_time": iso(publication.scheduled_for),
         "fallback_platforms": first.fallbacks,
     }
+    return as_intent(post, package)

@@ -22,5 +22,5 @@ def post_text(package: dict[str, Any], platform: str) -> str:
     if platform == "youtube" and variant.get("title"):
         text = f"{variant['title']}\n\n{text}".strip()
     if not text:
-        text = f"{package['captions']}\n\n{' '.join(package['hashtags'])}"
+        text = "\n\n".join(filter(None, [package["captions"], " ".join(package["hashtags"])]))
     return nfc(text)

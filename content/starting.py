@@ -38,7 +38,7 @@ def _insert(grant: Grant, schedule_time: datetime | None) -> Publication:
                 content=content,
                 revision=action["revision"],
                 platform=action["platform"],
-                account=_account(action["platform"], action["account"]),
+                account=_account(action["platform"], action["account"], action.get("mode")),
                 text=action["text"],
                 media=[{"url": url, "sha256": sha, "type": kind} for url, sha, kind in files],
                 action_digest=grant.action_digest,
@@ -55,8 +55,9 @@ def _insert(grant: Grant, schedule_time: datetime | None) -> Publication:
         raise duplicate_error(standing) if standing else ChimeraError("DUPLICATE_CONTENT") from None
 
 
-def _account(platform: str, handle: str) -> PlatformAccount:
-    mode = settings.CHIMERA.chimera_platform
+def _account(platform: str, handle: str, mode: str | None) -> PlatformAccount:
+    """mode: what the action says of it; an action that does not goes where the settings say."""
+    mode = mode or settings.CHIMERA.chimera_platform
     return PlatformAccount.objects.get(platform=platform, handle=handle, mode=mode)
 
 
@@ -90,7 +91,7 @@ def fallback_begin(first: Publication, platform: str, left: list[str]) -> Public
     }
     try:
         with transaction.atomic():
-            account = _account(platform, first.account.handle)
+            account = _account(platform, first.account.handle, None)
             made = Publication.objects.create(
                 **copied, platform=platform, account=account, fallbacks=left
             )

@@ -216,6 +216,13 @@ class Skill(ABC):
     async def execute(self, ctx: Any) -> SkillResult:
         """Do the work. Raises SkillError with one of `error_codes`."""
 
+    def told(self, given: dict[str, Any], error: ChimeraError) -> dict[str, Any] | None:
+        """The output that says `error`, where the contract puts failures there; None: the execution fails.
+
+        given: the stored input. An outcome that is not known yet is said with OUTCOME_UNKNOWN.
+        """
+        return None
+
     def idempotency(self, params: Any) -> tuple[str, str] | None:
         """(scope, key) where the input itself carries the key; else the Idempotency-Key header counts."""
         return None

@@ -83,9 +83,11 @@ def fail_or_retry(attempt: Attempt, error: ChimeraError) -> None:
     if unknown and _needs_a_person(execution, error):
         _escalate(execution, error)
     due = now() + timedelta(seconds=wait)
+    told = skill.told(execution.input, error) if unknown else None
     with transaction.atomic():
         give_back(
             execution,
+            **({"output": plain(told)} if told else {}),
             status=Status.OUTCOME_UNKNOWN if unknown else Status.RETRYING,
             retry_count=execution.retry_count + (0 if unknown else 1),
             due_at=due,
@@ -104,11 +106,19 @@ def _needs_a_person(execution: SkillExecution, error: ChimeraError) -> bool:
 
 def fail(attempt: Attempt, error: ChimeraError) -> None:
     """End it with an error; a partial output is kept."""
+    execution, skill = attempt.execution, attempt.skill
     changes: dict[str, Any] = {"status": Status.FAILED, "error": plain(error.as_dict())}
     if error.output is not None:
         changes["output"] = plain(error.output)
-    if error.code in ("INVALID_TOKEN", "TOKEN_EXPIRED"):
-        changes["idempotency_key"] = None  # a mistaken token must not use the key up
+    told = skill.told(execution.input, error)
+    if told is not None:
+        output = plain(skill.output_model.model_validate(told))
+        changes = {"status": Status.COMPLETED, "error": None, "output": output}
+        changes |= {"output_hash": digest(output), "output_text": error.message}
+    # A mistaken token must not use the key up, nor what failed without an effect and may be asked anew.
+    harmless = told is not None and (error.retryable or execution.approval_id is None)
+    if error.code in ("INVALID_TOKEN", "TOKEN_EXPIRED") or harmless:
+        changes["idempotency_key"] = None
     _end(attempt, changes, error)
 
 
@@ -136,7 +146,8 @@ def _end(attempt: Attempt, changes: dict[str, Any], error: ChimeraError | None =
         if not give_back(execution, **changes):
             log.warning("execution %s was taken over by another worker", execution.id)
             return
-        if execution.status == Status.FAILED and isinstance(skill, GatedSkill):
+        failed = error is not None or execution.status == Status.FAILED
+        if failed and isinstance(skill, GatedSkill):
             skill.call_off(execution.id)
         if error and error.code in skill.escalate_codes:
             _escalate(execution, error)
@@ -146,10 +157,10 @@ def _end(attempt: Attempt, changes: dict[str, Any], error: ChimeraError | None =
         if error and error.code == "SECURITY_VIOLATION":
             _audit(execution, error)
         _keep_task_result(execution, attempt.task_id)
-        _count_for_agent(execution, skill)
+        _count_for_agent(execution, skill, failed=failed)
         wake_workflow(execution)
-    code = execution.error["code"] if execution.error else None
-    records.write(execution)
+    code = error.code if error else None
+    records.write(execution, code)
     metrics.count(
         skill.name,
         duration_ms=execution.duration_ms or 0,
@@ -189,9 +200,9 @@ def _keep_task_result(execution: SkillExecution, task_id: str) -> None:
     )
 
 
-def _count_for_agent(execution: SkillExecution, skill: Skill) -> None:
+def _count_for_agent(execution: SkillExecution, skill: Skill, *, failed: bool) -> None:
     """Only a verified effect moves the reputation."""
     if not skill.requires_approval or not execution.approval_id:
         return
-    field = "tasks_succeeded" if execution.status == Status.COMPLETED else "tasks_failed"
+    field = "tasks_failed" if failed else "tasks_succeeded"
     Agent.objects.filter(id=execution.agent_id).update(**{field: F(field) + 1})

@@ -35,9 +35,11 @@ def input_hash(skill: Skill, data: dict[str, Any]) -> str:
     return digest({key: value for key, value in data.items() if key != skill.secret_field})
 
 
-def write(execution: SkillExecution) -> None:
-    """The record of a finished execution: one JSON object on one line, hashes instead of payloads."""
-    code = execution.error["code"] if execution.error else None
+def write(execution: SkillExecution, code: str | None) -> None:
+    """The record of a finished execution: one JSON object on one line, hashes instead of payloads.
+
+    code: why it failed, also where its output says so.
+    """
     _write(
         skill_name=execution.skill,
         agent_id=execution.agent_id,
@@ -47,7 +49,7 @@ def write(execution: SkillExecution) -> None:
         duration_ms=execution.duration_ms,
         error_code=code or _warned(execution),
         retry_count=execution.retry_count,
-        success=execution.status == Status.COMPLETED,
+        success=execution.status == Status.COMPLETED and code is None,
         execution_id=execution.id,
         trace_id=execution.trace_id,
     )

@@ -172,6 +172,21 @@ ERRORS: dict[str, tuple[str, ...]] = {
     "fetch_wallet_balance": ("WALLET_ERROR", "NETWORK_ERROR", "INVALID_ADDRESS"),
     "debit_wallet": ("INSUFFICIENT_BALANCE", "TX_FAILED", "INVALID_ADDRESS", "NETWORK_ERROR"),
     "register_openclaw_profile": ("REGISTRATION_FAILED", "INVALID_PROFILE", "NETWORK_ERROR"),
+    "skill_execute_publish_intent": (
+        "UNSUPPORTED_ACTION",
+        "BUDGET_EXCEEDED",
+        "IDEMPOTENCY_CONFLICT",
+        "FORBIDDEN",
+        "NOT_FOUND",
+        "INVALID_TOKEN",
+        "TOKEN_EXPIRED",
+        "INVALID_CONTENT",
+        "SAFETY_VIOLATION",
+        "PUBLISH_FAILED",
+        "PLATFORM_ERROR",
+        "RATE_LIMITED",
+        "OUTCOME_UNKNOWN",
+    ),
 }
 """Every error code that the document gives a skill; tests that provoke its cause name it with
 @pytest.mark.provokes(skill, code)."""

@@ -20,6 +20,7 @@ class Code:
 CODES: dict[str, Code] = {
     # input
     "INVALID_INPUT": Code(400, False, "The input does not match the schema"),
+    "UNSUPPORTED_ACTION": Code(422, False, "This action is not carried out here"),
     "INVALID_PLATFORM": Code(400, False, "Unknown platform"),
     "INVALID_GOALS": Code(422, False, "Campaign goals must be non-empty strings"),
     "INVALID_PERSONA": Code(400, False, "The persona is not valid"),

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from content.schemas import TWEET_WEIGHT, ContentPackage, Platform, tweet_weight
+from content.schemas import TWEET_WEIGHT, ContentPackage, Platform
+from content.tweets import tweet_weight
 from content.validation.issue import Issue, Severity, texts
 
 CAN_SEE = (
@@ -29,7 +30,8 @@ def posted_text(package: ContentPackage, platform: Platform) -> tuple[str, str]:
     variants = package.platform_variants
     variant = getattr(variants, platform) if variants else None
     if variant is None:
-        return "captions", f"{package.captions}\n\n{' '.join(package.hashtags)}"
+        tags = " ".join(package.hashtags)
+        return "captions", "\n\n".join(filter(None, [package.captions, tags]))
     name = {"twitter": "text", "instagram": "caption"}.get(platform, "description")
     return f"platform_variants.{platform}.{name}", getattr(variant, name)
 

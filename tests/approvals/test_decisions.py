@@ -252,7 +252,7 @@ def test_without_the_private_file_nothing_is_signed(
 ) -> None:
     (settings.CHIMERA.keys_dir / f"{approval_key.kid}.pem").unlink()
     refused(request_, "INTERNAL_ERROR", lambda: approve(request_, reviewer))
-    assert verifying_key(approval_key.kid)
+    assert verifying_key(approval_key.kid, "publish_content")
 
 
 def test_the_private_half_is_a_file_of_its_owner_alone(
@@ -270,7 +270,7 @@ def test_a_new_key_signs_and_the_old_one_still_verifies(approval_key: SigningKey
     approval_key.refresh_from_db()
     assert (approval_key.state, fresh.state) == ("retiring", "active")
     assert signing_key()[0] == fresh.kid
-    assert verifying_key(approval_key.kid)
+    assert verifying_key(approval_key.kid, "publish_content")
     entries = AuditEntry.objects.filter(action="key.created").order_by("sequence")
     assert [entry.actor for entry in entries] == ["system:test", "person:7"]
 
@@ -278,4 +278,4 @@ def test_a_new_key_signs_and_the_old_one_still_verifies(approval_key: SigningKey
 def test_a_revoked_key_is_no_longer_published(approval_key: SigningKey, client: Any) -> None:
     SigningKey.objects.filter(kid=approval_key.kid).update(state="revoked")
     assert client.get("/.well-known/jwks.json").json() == {"keys": []}
-    assert verifying_key(approval_key.kid) is None
+    assert verifying_key(approval_key.kid, "publish_content") is None
