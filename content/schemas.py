@@ -4,7 +4,6 @@ from datetime import timedelta
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-import twitter_text
 from pydantic import (
     BeforeValidator,
     ConfigDict,
@@ -18,6 +17,7 @@ from pydantic import (
 from agents.schemas import Region
 from agents.wire import Count, Number, Share, Timestamp, Uri, WireModel, Word, number, optional
 from chimera.core import clock
+from content.tweets import tweet_weight
 
 HALF_LIFE = timedelta(hours=6)
 HISTORICAL_AGE = timedelta(days=30)
@@ -34,11 +34,6 @@ Category = Literal["technology", "fashion", "finance", "entertainment", "news", 
 _COMPUTED = ("decay_score", "historical")
 HASHTAG = r"^#\w{1,30}$"
 SHA256 = r"^[0-9a-f]{64}$"
-
-
-def tweet_weight(text: str) -> int:
-    """Length of a post on X as X counts it: an address is 23, an emoji or a CJK letter 2."""
-    return int(twitter_text.parse_tweet(text).weightedLength)
 
 
 class Engagement(WireModel):

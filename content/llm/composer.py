@@ -25,8 +25,8 @@ from content.schemas import (
     TrendData,
     TwitterVariant,
     YouTubeVariant,
-    tweet_weight,
 )
+from content.tweets import tweet_weight
 from content.sources.clean import cut
 
 OFFLINE_MODEL = "offline-composer"

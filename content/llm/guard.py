@@ -9,11 +9,10 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from twitter_text import extract_urls
-
 from agents.schemas import Persona
 from content.schemas import TrendData
 from content.sources.clean import plain_line
+from content.tweets import urls_in
 
 _SCHEME = re.compile(
     r"\b[a-z][a-z0-9+.-]{1,20}://[^\s<>()\[\]\"']+|\b(?:javascript|data|mailto):\S+", re.I
@@ -60,7 +59,7 @@ def found_in(text: str) -> list[str]:
     """Every link, account, mail and wallet address of a text, also disguised ones."""
     plain = unicodedata.normalize("NFKC", text)
     found = [hit.group().rstrip(_TAIL) for form in _FORMS for hit in form.finditer(plain)]
-    found += [url for url in extract_urls(_SCHEME.sub(" ", plain)) if url]
+    found += [url for url in urls_in(_SCHEME.sub(" ", plain)) if url]
     found += _MENTION.findall(_MAIL.sub(" ", _SCHEME.sub(" ", plain)))
     return list(dict.fromkeys(found))
 

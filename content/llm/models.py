@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 from pydantic import BaseModel
 
-from chimera.core import tracing
+from chimera.core import capabilities, tracing
 from content.llm.budget import Budget, estimated_tokens
 from content.llm.failures import as_error
 
@@ -86,6 +86,7 @@ class Connection:
         from pydantic_ai import Agent
         from pydantic_ai.usage import RunUsage
 
+        capabilities.require("LLM")
         prompt = delimited(document)
         schema = json.dumps(answer.model_json_schema())
         tokens = estimated_tokens(instructions, DATA_NOTE, prompt, schema)

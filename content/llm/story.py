@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from content.layout import LABEL
 from content.llm.writer import Writer
-from content.schemas import TWEET_WEIGHT, ContentType, tweet_weight
+from content.schemas import TWEET_WEIGHT, ContentType
+from content.tweets import tweet_weight
 
 _POINTS = {"concise": 2, "medium": 3, "detailed": 5}
 _NUMERALS = {1: "One thought", 2: "Two thoughts", 3: "Three thoughts", 4: "Four thoughts",

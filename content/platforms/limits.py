@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from content.platforms.base import Media
+from content.tweets import tweet_weight
 
 
 @dataclass(frozen=True)
@@ -23,12 +24,7 @@ LIMITS = {
 
 def text_length(platform: str, text: str) -> int:
     """The length as the platform counts it: on X a link is 23 and most scripts weigh double."""
-    if platform != "twitter":
-        return len(text)
-    # Imported here: loading its tables takes half a second that other processes need not pay.
-    from twitter_text import parse_tweet
-
-    return int(parse_tweet(text).weightedLength)
+    return tweet_weight(text) if platform == "twitter" else len(text)
 
 
 def problems(platform: str, text: str, media: tuple[Media, ...]) -> list[str]:

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from twitter_text.extract_emojis import extract_emojis_with_indices
-
 from agents.schemas import Persona
 from chimera.core.digest import nfc
 from content.schemas import ContentPackage, Platform
+from content.tweets import has_emoji
 from content.validation.compliance import posted_text
 from content.validation.issue import Issue, Severity, texts
 from content.validation.match import find_words
@@ -73,7 +72,7 @@ def _flat(text: str) -> str:
 def _tone(package: ContentPackage, persona: Persona) -> Iterator[Issue]:
     formal = persona.voice_tone in ("formal", "technical")
     for field, text in texts(package):
-        if persona.content_style.emoji_usage == "none" and extract_emojis_with_indices(text):
+        if persona.content_style.emoji_usage == "none" and has_emoji(text):
             yield _issue("warning", f"{persona.name} uses no emoji; take them out", field)
         for hit in _SHOUT.finditer(text) if persona.voice_tone != "edgy" else ():
             message = f'"{hit.group()}" shouts; write it calmly'

@@ -13,7 +13,8 @@ from agents.schemas import Persona
 from chimera.core.errors import ChimeraError
 from content.layout import LABEL
 from content.llm import Draft, compose
-from content.schemas import ContentPackage, TrendData, tweet_weight
+from content.schemas import ContentPackage, TrendData
+from content.tweets import tweet_weight
 from content.validation.match import has_word
 from content.validation.rules import validate
 from tests.content.samples import NOW, persona, trend

@@ -11,7 +11,8 @@ from content.llm.composer import Draft, Frame, plan, write
 from content.llm.drafting import Drafter, Offensive, fitted, structure, text_of
 from content.llm.guard import allowed_of, found_in
 from content.llm.models import LanguageModel, connected
-from content.schemas import TWEET_WEIGHT, tweet_weight
+from content.schemas import TWEET_WEIGHT
+from content.tweets import tweet_weight
 from content.validation.match import has_word
 from tests.content.samples import NOW, persona, trend
 from tests.helpers.language_models import Thinkers
