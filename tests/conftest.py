@@ -14,7 +14,13 @@ from agents.models import Agent
 from agents.services import agent_create, credential_issue
 from approvals.keys import key_create
 
-pytest_plugins = ["tests.plugins.skips", "tests.plugins.chaos", "tests.plugins.cleaning"]
+pytest_plugins = [
+    "tests.fakes.fixtures",
+    "tests.plugins.chaos",
+    "tests.plugins.cleaning",
+    "tests.plugins.outside",
+    "tests.plugins.skips",
+]
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
 
 

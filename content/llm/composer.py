@@ -26,8 +26,8 @@ from content.schemas import (
     TwitterVariant,
     YouTubeVariant,
 )
-from content.tweets import tweet_weight
 from content.sources.clean import cut
+from content.tweets import tweet_weight
 
 OFFLINE_MODEL = "offline-composer"
 _SCRIPT, _CAPTIONS = (50, 5000), (20, 2000)

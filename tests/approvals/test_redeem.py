@@ -7,7 +7,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError
 
@@ -313,7 +312,7 @@ def test_the_row_itself_decides_who_was_first(
 @pytest.fixture
 def own_stage(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder: Path = tmp_path_factory.mktemp("gate")
-    with stage(folder, django_settings.DATABASES["default"]) as made:
+    with stage(folder) as made:
         yield made
 
 

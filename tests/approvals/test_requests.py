@@ -20,10 +20,8 @@ from skills.models import SkillExecution
 from skills.services import execution_cancel
 from tests.helpers import gate
 from tests.helpers.devnet import Devnet
-from tests.wallets.conftest import chain, devnet
 from wallets import services as wallets
 
-__all__ = ["chain", "devnet"]
 pytestmark = [pytest.mark.django_db]
 URL = "/api/v1/approvals/"
 NEUTRAL = {

@@ -14,7 +14,6 @@ from django.core.management import CommandError, call_command
 from agents.models import Agent
 from chimera import connecting, stack
 from chimera.env import Env
-from chimera.probes import is_free
 from chimera.provisioning import demo_agents_ensure
 from content.connections import credentials_open
 from content.intents import base_url_of
@@ -166,10 +165,7 @@ def test_production_ignores_local_mode(monkeypatch: pytest.MonkeyPatch) -> None:
 def own(settings: Any, tmp_path: Path) -> Iterator[Stack]:
     """A whole platform in local mode on five ports of its own."""
     use(settings)
-    port = free_ports()
-    while not is_free(port + 4):
-        port = free_ports()
-    platform = Stack(port, tmp_path, {"CHIMERA_PLATFORM": "local"})
+    platform = Stack(free_ports(), tmp_path, {"CHIMERA_PLATFORM": "local"})
     try:
         platform.start()
         yield platform

@@ -12,7 +12,6 @@ from django.core.management import CommandError, call_command
 from agents.models import Agent, Credential
 from content.models import Platform, PlatformAccount
 from tests.helpers.devnet import Devnet, start_devnet
-from tests.helpers.world_fixtures import shared_world, world  # noqa: F401  fixtures
 from wallets.models import Transfer, Wallet
 from wallets.services import wallet_balances
 
@@ -28,7 +27,7 @@ def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Devnet, An
 
 
 @pytest.fixture
-def devnet(chain: tuple[Devnet, Any], settings: Any, world: str) -> Iterator[Devnet]:  # noqa: F811
+def devnet(chain: tuple[Devnet, Any], settings: Any, world: str) -> Iterator[Devnet]:
     """The chain and the world of the platform under test."""
     running, folder = chain
     changes = {"chimera_data_dir": folder, "chimera_world_url": world}

@@ -11,6 +11,7 @@ import pytest
 
 from chimera import stack
 from chimera.supervisor import StackError
+from tests.helpers.stack import free_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def taken() -> Iterator[int]:
     """A port that another program listens on, with room for a stack below it."""
     with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
+        other.bind(("127.0.0.1", free_ports() + 4))
         other.listen()
         yield other.getsockname()[1]
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from agents.schemas import Persona
+from chimera.provisioning import AURORA
 from content.schemas import ContentPackage, TrendData
 
 TREND: dict[str, Any] = {
@@ -65,42 +66,8 @@ PACKAGE: dict[str, Any] = {
         }
     },
 }
-PERSONA: dict[str, Any] = {
+PERSONA: dict[str, Any] = AURORA | {
     "agent_id": "0192f0c0-0001-7000-8000-000000000001",
-    "name": "Aurora",
-    "bio": "Street fashion from Addis Ababa, seen with a tailor's eye.",
-    "voice_tone": "casual",
-    "target_audience": {
-        "age_range": "18-24",
-        "interests": ["street fashion", "thrift"],
-        "regions": ["AFRICA", "EU"],
-    },
-    "vocabulary": {
-        "preferred_words": ["market", "handmade"],
-        "forbidden_words": ["cheap"],
-        "jargon_level": "beginner",
-    },
-    "content_style": {
-        "post_length_preference": "concise",
-        "emoji_usage": "minimal",
-        "hashtag_strategy": "mix_popular_niche",
-        "media_preference": "text_images",
-        "storytelling_style": "listicle",
-    },
-    "engagement_strategy": {
-        "goal": "authentic",
-        "call_to_action": "like_comment_share",
-        "controversy_level": "safe",
-        "authenticity_weight": 0.8,
-    },
-    "platform_preferences": {
-        "twitter": 0.9,
-        "tiktok": 0.7,
-        "instagram": 1.0,
-        "youtube": 0.3,
-        "linkedin": 0.0,
-    },
-    "values": {"core_values": ["honesty", "craft"]},
     "created_at": "2026-11-01T00:00:00Z",
     "updated_at": "2026-11-01T00:00:00Z",
     "version": 1,

@@ -26,12 +26,10 @@ from content.platforms.base import (
 from content.platforms.registry import adapter_for
 from content.tasks import refresh_engagement
 from skills.models import Status
-from tests.fakes.fixtures import FakeServer, fake
+from tests.fakes.fixtures import FakeServer
 from tests.helpers.calls import asked, call, sign, stored
 from tests.helpers.world import open_account
-from tests.helpers.world_fixtures import shared_world, world
 
-__all__ = ["fake", "shared_world", "world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.req("A5.9")]
 BODY = b"\x00\x00\x00\x18ftypisom" + b"v" * 99
 COUNTS = {"likes": 3, "comments": 1, "shares": 0}

@@ -15,7 +15,6 @@ The server counts its effects itself: a test that wants to know whether somethin
 asks here, never the code under test.
 """
 
-import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
@@ -27,10 +26,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
+from chimera.sandbox.cutting import cut
 from tests.fakes import faults
 from tests.fakes.faults import Fault, Faults
 
-TRANSPORT = "fakes.transport"
 Json = dict[str, Any]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -252,10 +251,3 @@ def fresh(kind: str) -> str:
 def now_text() -> str:
     """The time as most providers write it: UTC, milliseconds, Z."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-async def cut(request: Request) -> Response:
-    """Close the connection under the caller's feet; the returned reply reaches nobody."""
-    request.scope[TRANSPORT].abort()
-    await asyncio.sleep(0.01)  # the server must notice before it is given a reply
-    return Response(status_code=204)

@@ -1,6 +1,5 @@
 """Serves every provider found in this folder: in a thread for tests, or as a process."""
 
-import asyncio
 import importlib
 import socket
 import threading
@@ -14,27 +13,12 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tests.fakes.base import TRANSPORT, Fake
+from chimera.sandbox.cutting import OpenHandedProtocol
+from tests.fakes.base import Fake
 
 HOST = "127.0.0.1"
 _FRAME = {"__init__", "__main__", "base", "faults", "fixtures", "server"}
-
-
-class OpenHandedProtocol(H11Protocol):
-    """Gives each request its connection, so that a fault can cut it."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        app = self.app
-
-        async def with_transport(scope: Scope, receive: Receive, send: Send) -> None:
-            scope[TRANSPORT] = transport
-            await app(scope, receive, send)
-
-        self.app = with_transport
 
 
 def providers() -> list[str]:

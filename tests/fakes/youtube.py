@@ -27,7 +27,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from tests.fakes.base import Account, Endpoint, Fake, Json, Refusal, cut, now_text
+from chimera.sandbox.cutting import cut
+from tests.fakes.base import Account, Endpoint, Fake, Json, Refusal, now_text
 
 UPLOAD, VIDEOS = "/upload/youtube/v3/videos", "/youtube/v3/videos"
 SCOPE = "https://www.googleapis.com/auth/youtube.upload https://www.googleapis.com/auth/youtube.readonly"

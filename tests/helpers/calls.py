@@ -17,6 +17,7 @@ from content.services import content_store, validation_record
 from skills import runner
 from skills.models import FINAL, SkillExecution, Status
 from skills.services import submit
+from wallets.models import Wallet
 
 STOPS = (*FINAL, Status.BLOCKED, Status.OUTCOME_UNKNOWN)
 
@@ -119,3 +120,15 @@ def attempt(execution: SkillExecution, task_id: str = "") -> bool:
     made = runner.run(execution.id, execution.skill, task_id=task_id)
     execution.refresh_from_db()
     return made is not None
+
+
+def payment(wallet: Wallet, **changes: Any) -> dict[str, Any]:
+    """The input of a debit of 2.50 USDC."""
+    body = {
+        "wallet_address": wallet.address,
+        "amount": "2.50",
+        "currency": "USDC",
+        "tx_description": "OpenClaw RFP-123 payment",
+        "idempotency_key": str(uuid4()),
+    }
+    return body | changes

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import psycopg
+from tests.helpers.servers import own_database
 
 ROOT = Path(__file__).parents[2]
 SIZES = (2, 4, 8, 16, 32)
@@ -48,10 +48,10 @@ class Stage:
 
 
 @contextmanager
-def stage(folder: Path, database: dict[str, Any]) -> Iterator[Stage]:
+def stage(folder: Path) -> Iterator[Stage]:
     """A migrated database of the kind under test; dropped at the end."""
     hidden = ("CELERY_BROKER_URL", "CACHE_URL", "CHIMERA_WORLD_URL")
-    with _own_database(folder, database) as url:
+    with own_database(folder) as url:
         env = {
             **{name: value for name, value in os.environ.items() if name not in hidden},
             "DATABASE_URL": url,
@@ -63,21 +63,6 @@ def stage(folder: Path, database: dict[str, Any]) -> Iterator[Stage]:
         migrated = made.run("manage.py", "migrate", "--verbosity", "0")
         assert migrated.returncode == 0, migrated.stderr
         yield made
-
-
-@contextmanager
-def _own_database(folder: Path, main: dict[str, Any]) -> Iterator[str]:
-    name = f"gate_{uuid4().hex[:12]}"
-    if main["ENGINE"].endswith("sqlite3"):
-        yield f"sqlite:///{folder / name}.sqlite3"
-        return
-    server = {"host": main["HOST"], "port": main["PORT"] or 5432, "user": main["USER"]}
-    secret = {"password": main["PASSWORD"]} if main["PASSWORD"] else {}
-    with psycopg.connect(dbname="postgres", autocommit=True, **server, **secret) as admin:
-        admin.execute(f'CREATE DATABASE "{name}"')
-        login = f"{main['USER']}:{main['PASSWORD']}@" if main["USER"] else ""
-        yield f"postgres://{login}{main['HOST']}:{server['port']}/{name}"
-        admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 # --- in the processes -------------------------------------------------------------------------

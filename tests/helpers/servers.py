@@ -1,9 +1,11 @@
-"""A database and a Redis index of a stack's own, where the suite runs on PostgreSQL and Redis."""
+"""Databases and Redis indexes of their own, for processes that are no part of the test's own."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
 
 import psycopg
 import redis
@@ -19,7 +21,7 @@ def own_servers() -> Iterator[dict[str, str]]:
     if not database.startswith("postgres") or not broker.startswith("redis"):
         yield {}
         return
-    with _own_database(database) as database_url, own_index(broker) as redis_url:
+    with _own_postgresql(database) as database_url, own_index(broker) as redis_url:
         yield {
             "DATABASE_URL": database_url,
             "CELERY_BROKER_URL": redis_url,
@@ -32,16 +34,25 @@ def _with_path(url: str, path: str) -> str:
 
 
 @contextmanager
-def _own_database(url: str) -> Iterator[str]:
-    name = f"chimera_stack_{os.getpid()}"
+def own_database(folder: Path) -> Iterator[str]:
+    """The URL of an empty database of the kind under test; dropped at the end."""
+    url = os.environ.get("DATABASE_URL", "")
+    if not url.startswith("postgres"):
+        yield f"sqlite:///{folder / uuid4().hex}.sqlite3"
+        return
+    with _own_postgresql(url) as mine:
+        yield mine
+
+
+@contextmanager
+def _own_postgresql(url: str) -> Iterator[str]:
+    name = f"chimera_{uuid4().hex[:16]}"
     with psycopg.connect(_with_path(url, "postgres"), autocommit=True) as server:
-        server.execute(SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(Identifier(name)))
         server.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
-    try:
-        yield _with_path(url, name)
-    finally:
-        with psycopg.connect(_with_path(url, "postgres"), autocommit=True) as server:
-            server.execute(SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(Identifier(name)))
+        try:
+            yield _with_path(url, name)
+        finally:
+            server.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
 
 
 @contextmanager

@@ -17,13 +17,10 @@ from skills.models import SkillExecution
 from tests.helpers import gate
 from tests.helpers.devnet import Devnet
 from tests.helpers.world import list_posts, open_account
-from tests.helpers.world_fixtures import shared_world, world
-from tests.wallets.conftest import COIN, DOLLAR, chain, devnet
+from tests.wallets.conftest import COIN, DOLLAR
 from wallets import deposits, services
 from wallets.models import Wallet
 from wallets.networks import gateway_for
-
-__all__ = ["chain", "devnet", "shared_world", "world"]
 
 
 @dataclass

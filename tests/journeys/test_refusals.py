@@ -13,7 +13,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.conf import settings as django_settings
 from pytest_httpserver import HTTPServer
 
 from agents.models import Agent
@@ -411,7 +410,7 @@ def test_a_worker_without_private_keys_carries_out_but_cannot_sign(
     access = open_account(world, "twitter", handle)
     with (
         start_devnet(tmp_path) as chain,
-        stage(tmp_path, django_settings.DATABASES["default"]) as s,
+        stage(tmp_path) as s,
     ):
         web = {"CHIMERA_PROCESS": "web", "CHIMERA_WORLD_URL": world}
         prepared = s.act("prepare", handle, access, **web)

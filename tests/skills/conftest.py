@@ -20,13 +20,10 @@ from skills.contract import (
     SkillMetadata,
     SkillResult,
 )
-from tests.helpers.devnet import Devnet, start_devnet
+from tests.helpers.devnet import Devnet
 from tests.helpers.world import open_account
-from tests.helpers.world_fixtures import shared_world, world
 from wallets import deposits, services
-from wallets.models import ChainCursor, Wallet
-
-__all__ = ["shared_world", "world"]
+from wallets.models import Wallet
 
 PURE: dict[str, Any] = {
     "risk_level": RiskLevel.LOW,
@@ -114,24 +111,6 @@ def account(sandbox: str, orchestrator: Agent) -> PlatformAccount:
         agent=orchestrator,
         sealed_credentials=encrypt(token.encode()),
     )
-
-
-@pytest.fixture(scope="session")
-def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Devnet, Any]]:
-    folder = tmp_path_factory.mktemp("chain")
-    with start_devnet(folder) as running:
-        yield running, folder
-
-
-@pytest.fixture
-def devnet(chain: tuple[Devnet, Any], settings: Any, db: None) -> Iterator[Devnet]:
-    """The chain as the platform's own, read from its head on."""
-    running, folder = chain
-    settings.CHIMERA = settings.CHIMERA.model_copy(update={"chimera_data_dir": folder})
-    head = int(running.rpc("eth_blockNumber"), 16)
-    ChainCursor.objects.create(network="devnet", last_block=head)
-    yield running
-    running.rpc("chimera_resume")
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from chimera.core.jsontext import plain
 from content.models import ContentPackage, Validation
 from skills import runner, tasks
 from skills.models import SkillExecution, Status
-from tests.helpers.calls import call, drive, package, sign, stored, trend
+from tests.helpers.calls import call, drive, package, payment, sign, stored, trend
 from tests.helpers.devnet import Devnet
 from tests.helpers.world import arm_fault
 from wallets.models import Debit, Transfer, Wallet
@@ -28,17 +28,6 @@ NOBODY = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 
 def persona(agent: Agent) -> dict[str, Any]:
     return dict(plain(agent.persona.as_dict()))
-
-
-def payment(wallet: Wallet, **changes: Any) -> dict[str, Any]:
-    body = {
-        "wallet_address": wallet.address,
-        "amount": "2.50",
-        "currency": "USDC",
-        "tx_description": "OpenClaw RFP-123 payment",
-        "idempotency_key": str(uuid4()),
-    }
-    return body | changes
 
 
 # --- happy paths ----------------------------------------------------------------------------------

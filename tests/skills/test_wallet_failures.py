@@ -4,7 +4,6 @@ import socket
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -16,7 +15,7 @@ from chimera.core.clock import now
 from chimera.core.secrets import decrypt
 from skills import runner
 from skills.models import SkillExecution, Status
-from tests.helpers.calls import again, call, drive, sign
+from tests.helpers.calls import again, call, drive, payment, sign
 from tests.helpers.devnet import Devnet
 from wallets import networks
 from wallets.chain.signer import Fees, LocalSigner, transfer_transaction
@@ -31,17 +30,6 @@ def books(wallet: Wallet) -> Any:
     """Everything that a payment would change."""
     counts = [table.objects.count() for table in (Debit, Transfer, Entry)]
     return wallet_balances(wallet), counts
-
-
-def payment(wallet: Wallet, **changes: Any) -> dict[str, Any]:
-    body = {
-        "wallet_address": wallet.address,
-        "amount": "2.50",
-        "currency": "USDC",
-        "tx_description": "OpenClaw RFP-123 payment",
-        "idempotency_key": str(uuid4()),
-    }
-    return body | changes
 
 
 def balance(caller: Agent, wallet: Wallet) -> SkillExecution:

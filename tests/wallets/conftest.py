@@ -1,6 +1,6 @@
 """A wallet with money in the books, and one embedded chain for the tests that send."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -12,10 +12,10 @@ from agents.models import Agent
 from chimera.core import secrets
 from chimera.core.digest import digest
 from chimera.core.grants import Grant
-from tests.helpers.devnet import Devnet, start_devnet
+from tests.helpers.devnet import Devnet
 from wallets import debits, deposits, ledger, services
 from wallets.chain.signer import LocalSigner, new_key
-from wallets.models import ChainCursor, Debit, NonceCounter, Wallet
+from wallets.models import Debit, NonceCounter, Wallet
 
 COIN = 10**18
 DOLLAR = 10**6
@@ -48,24 +48,6 @@ def new_wallet(agent: Agent) -> Callable[[], Wallet]:
 @pytest.fixture
 def wallet(new_wallet: Callable[[], Wallet]) -> Wallet:
     return new_wallet()
-
-
-@pytest.fixture(scope="session")
-def chain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Devnet, Any]]:
-    folder = tmp_path_factory.mktemp("chain")
-    with start_devnet(folder) as running:
-        yield running, folder
-
-
-@pytest.fixture
-def devnet(chain: tuple[Devnet, Any], settings: Any, db: None) -> Iterator[Devnet]:
-    """The chain as the platform's own: described in the data directory, read from its head on."""
-    running, folder = chain
-    settings.CHIMERA = settings.CHIMERA.model_copy(update={"chimera_data_dir": folder})
-    head = int(running.rpc("eth_blockNumber"), 16)
-    ChainCursor.objects.create(network="devnet", last_block=head)
-    yield running
-    running.rpc("chimera_resume")
 
 
 @pytest.fixture

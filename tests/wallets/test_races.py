@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import psycopg
 import pytest
-from django.conf import settings
+
+from tests.helpers.servers import own_database
 
 ROOT = Path(__file__).parents[2]
 PROCESSES = 4
@@ -26,18 +26,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def database(folder: Path) -> Iterator[str]:
     """The URL of an empty database of the kind under test."""
-    name = f"race_{uuid4().hex[:12]}"
-    main = settings.DATABASES["default"]
-    if main["ENGINE"].endswith("sqlite3"):
-        yield f"sqlite:///{folder / name}"
-        return
-    server = {"host": main["HOST"], "port": main["PORT"] or 5432, "user": main["USER"]}
-    secret = {"password": main["PASSWORD"]} if main["PASSWORD"] else {}
-    with psycopg.connect(dbname="postgres", autocommit=True, **server, **secret) as admin:
-        admin.execute(f'CREATE DATABASE "{name}"')
-        login = f"{main['USER']}:{main['PASSWORD']}@" if main["USER"] else ""
-        yield f"postgres://{login}{main['HOST']}:{server['port']}/{name}"
-        admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    with own_database(folder) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.fixtures import FakeServer, fake
-
-__all__ = ["fake"]
+from tests.fakes.fixtures import FakeServer
 
 
 @pytest.fixture

@@ -25,9 +25,7 @@ from content.platforms.base import (
 from content.platforms.registry import adapter_for
 from content.platforms.youtube import errors
 from tests.content.platforms.driver import Killed, Post
-from tests.fakes.fixtures import FakeServer, fake
-
-__all__ = ["fake"]
+from tests.fakes.fixtures import FakeServer
 
 YOUTUBE = adapter_for("youtube", "live")
 UPLOAD, VIDEOS = "/upload/youtube/v3/videos", "/youtube/youtube/v3/videos"

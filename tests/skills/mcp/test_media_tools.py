@@ -20,10 +20,8 @@ from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import plain
 from content.media import media_of
 from skills.mcp.client import MCPClient, ServerConfig, load_config
-from tests.fakes.fixtures import FakeServer, fake
+from tests.fakes.fixtures import FakeServer
 from tests.helpers.calls import call, trend
-
-__all__ = ["fake"]
 
 ROOT = Path(__file__).parents[3]
 CLIP = {"prompt": "Addis street style", "duration_sec": 6, "ratio": "9:16"}
