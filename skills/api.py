@@ -1,6 +1,5 @@
 """REST doors of the skills: catalogue, executions, agents' profiles."""
 
-import time
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +19,7 @@ from chimera.core import problem
 from chimera.core.clock import moment_of
 from chimera.core.errors import ChimeraError
 from chimera.core.schema import PROBLEMS, schema_of
-from chimera.core.waiting import granted_wait
+from chimera.core.waiting import waited
 from skills.catalogue import registry
 from skills.contract import Skill
 from skills.models import FINAL, SkillExecution, Status
@@ -36,10 +35,10 @@ from skills.profiles import profile_of
 from skills.services import execution_cancel, submit
 
 _SETTLED = (*FINAL, Status.BLOCKED)
-_PREFER = OpenApiParameter(
+PREFER = OpenApiParameter(
     "Prefer", str, OpenApiParameter.HEADER, description="wait=N seconds, at most 60"
 )
-_KEY = OpenApiParameter(
+KEY = OpenApiParameter(
     "Idempotency-Key", str, OpenApiParameter.HEADER, description="Makes the call safe to repeat"
 )
 UPSTREAM = {
@@ -129,7 +128,7 @@ class ExecutionCreate(VersionedView):
 
     @extend_schema(
         operation_id="executions_create",
-        parameters=[_PREFER, _KEY],
+        parameters=[PREFER, KEY],
         request={
             "application/json": {
                 "type": "object",
@@ -175,13 +174,8 @@ def _input_of(body: Any) -> Any:
 
 def _waited(request: Request, execution: SkillExecution) -> SkillExecution:
     """The execution once it is settled, or as it is when the wait that was granted is over."""
-    with granted_wait(execution.agent_id, request.headers.get("Prefer", "")) as seconds:
-        until, pause = time.monotonic() + seconds, 0.01
-        while execution.status not in _SETTLED and time.monotonic() < until:
-            time.sleep(pause)
-            pause = min(pause * 1.5, 0.25)
-            execution.refresh_from_db()
-    return execution
+    prefer = request.headers.get("Prefer", "")
+    return waited(execution, lambda row: row.status in _SETTLED, execution.agent_id, prefer)
 
 
 def _answer(request: Request, execution: SkillExecution, *, raise_failures: bool) -> Response:
@@ -279,7 +273,7 @@ class ExecutionDetail(ExecutionView):
 
     @extend_schema(
         operation_id="executions_get",
-        parameters=[_PREFER],
+        parameters=[PREFER],
         responses={200: schema_of(ExecutionOut), **PROBLEMS},
     )
     def get(self, request: Request, execution_id: UUID) -> Response:

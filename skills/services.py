@@ -100,7 +100,7 @@ def _give_key(execution: SkillExecution, key: str | None) -> None:
     """The key of the header, where the input carries none of its own."""
     if key and not execution.idempotency_key:
         execution.idempotency_scope = f"agent:{execution.agent_id}"
-        execution.idempotency_key = _checked_key(key)
+        execution.idempotency_key = checked_key(key)
 
 
 def _version(skill: Skill, reference: str) -> str:
@@ -138,7 +138,8 @@ def _first_message(problem: ValidationError) -> str:
     return f"{where}: {str(error['msg']).removeprefix('Value error, ')}"
 
 
-def _checked_key(key: str) -> str:
+def checked_key(key: str) -> str:
+    """The header's value; INVALID_INPUT where it cannot be kept."""
     if not 1 <= len(key) <= 200 or not key.isprintable():
         message = "Idempotency-Key must have 1 to 200 printable characters"
         raise ChimeraError("INVALID_INPUT", message, errors={"Idempotency-Key": [message]})

@@ -13,11 +13,13 @@ from rest_framework.views import APIView
 from agents.auth import AgentPrincipal, agent_of
 from chimera.core import ratelimit
 from chimera.core.errors import ChimeraError
-from chimera.core.jsontext import plain
+from chimera.core.jsontext import NO_TEXT, plain, unstorable
 from chimera.core.schema import PROBLEMS
+from chimera.core.waiting import waited
+from skills.api import KEY, PREFER
 from skills.workflows import services
 from skills.workflows.definition import Definition, parse
-from skills.workflows.models import StoredWorkflow, WorkflowRun
+from skills.workflows.models import ENDED, RunStatus, StoredWorkflow, WorkflowRun
 
 _OBJECT: dict[str, Any] = {"type": "object"}
 _DEFINITION = {
@@ -132,22 +134,38 @@ class RunCreate(APIView):
                 "additionalProperties": False,
             }
         },
-        responses={202: _RUN, **PROBLEMS},
+        parameters=[PREFER, KEY],
+        responses={200: _RUN, 202: _RUN, **PROBLEMS},
     )
     def post(self, request: Request, name: str) -> Response:
-        """Start a run; it counts as one call. It goes on by itself: read it at its Location."""
+        """Start a run; it counts as one call. It goes on by itself: read it at its Location.
+
+        The same Idempotency-Key with the same body gives the same run again.
+        """
         principal = request.user
         assert isinstance(principal, AgentPrincipal)  # HasScope ran before
         ratelimit.hit(f"skill:{principal.agent.id}", settings.CHIMERA.chimera_rate_limit)
         data, version = _body(request.data)
-        run = services.run_start(
+        run, replayed = services.run_once(
             agent=principal.agent,
-            definition=services.definition_get(name, version),
+            name=name,
+            version=version,
             data=data,
             scopes=principal.scopes,
+            key=request.headers.get("Idempotency-Key"),
         )
-        location = {"Location": f"/api/v1/workflow-runs/{run.id}/"}
-        return Response(run_dict(run), status=202, headers=location)
+        run = _waited(request, run)
+        headers = {"Location": f"/api/v1/workflow-runs/{run.id}/"}
+        if replayed:
+            headers["Idempotency-Replayed"] = "true"
+        return Response(run_dict(run), status=200 if run.status in ENDED else 202, headers=headers)
+
+
+def _waited(request: Request, run: WorkflowRun) -> WorkflowRun:
+    """The run once it has ended or waits for a person, or as it is when the wait is over."""
+    settled = (*ENDED, RunStatus.BLOCKED)
+    prefer = request.headers.get("Prefer", "")
+    return waited(run, lambda row: row.status in settled, run.agent_id, prefer)
 
 
 def _body(data: Any) -> tuple[dict[str, Any], int | None]:
@@ -156,6 +174,8 @@ def _body(data: Any) -> tuple[dict[str, Any], int | None]:
     given, version = known.get("input", {}), known.get("version")
     if not isinstance(given, dict):
         problems["input"] = ["Give an object"]
+    elif (where := unstorable(given)) is not None:
+        problems[f"input.{where}".rstrip(".")] = [NO_TEXT]
     if version is not None and (type(version) is not int or not 1 <= version <= 1_000_000):
         problems["version"] = ["Give a whole number from 1 to 1000000"]
     for name in set(known) - {"input", "version"}:
@@ -195,10 +215,14 @@ class RunDetail(APIView):
 
     scopes = {"GET": "workflows:read"}
 
-    @extend_schema(operation_id="workflow_runs_get", responses={200: _RUN, **PROBLEMS})
+    @extend_schema(
+        operation_id="workflow_runs_get",
+        parameters=[PREFER],
+        responses={200: _RUN, **PROBLEMS},
+    )
     def get(self, request: Request, run_id: UUID) -> Response:
-        """One of the caller's runs with the record of every step."""
-        return Response(run_dict(_own(request, run_id)))
+        """One of the caller's runs with the record of every step; with Prefer: wait=N once it stops."""
+        return Response(run_dict(_waited(request, _own(request, run_id))))
 
 
 class RunCancel(APIView):

@@ -2,7 +2,7 @@
 
 import logging
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -14,10 +14,11 @@ from approvals.models import ApprovalRequest
 from approvals.models import Status as ApprovalStatus
 from chimera.core import audit, hints, tracing
 from chimera.core.clock import now
+from chimera.core.digest import digest
 from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import plain
 from skills.catalogue import registry
-from skills.services import ADVANCE_TASK
+from skills.services import ADVANCE_TASK, KEY_LIFE, checked_key
 from skills.workflows.definition import Definition, parse
 from skills.workflows.engine import hold, job_cancel, request_withdraw
 from skills.workflows.models import ENDED, RunStatus, StepRecord, StoredWorkflow, WorkflowRun
@@ -98,8 +99,47 @@ def definition_get(name: str, version: int | None = None) -> Definition:
     return parse(found.definition)
 
 
+def run_once(
+    *,
+    agent: Agent,
+    name: str,
+    version: int | None,
+    data: Any,
+    scopes: frozenset[str] | None,
+    key: str | None,
+) -> tuple[WorkflowRun, bool]:
+    """Begin a run of a workflow, or find the one that this key has begun; (the run, was found).
+
+    A key is the agent's and the workflow's and lasts as long as a skill's; without one a run begins.
+    Errors: those of `definition_get` and `run_start`, INVALID_INPUT, IDEMPOTENCY_CONFLICT.
+    """
+    call = partial(run_start, agent=agent, data=data, scopes=scopes)
+    if key is None:
+        return call(definition=definition_get(name, version)), False
+    mine = WorkflowRun.objects.filter(agent=agent, workflow=name, idempotency_key=checked_key(key))
+    mine.filter(status__in=ENDED, created_at__lt=now() - KEY_LIFE).update(idempotency_key=None)
+    asked = digest({"input": plain(data), "version": version})
+    found = mine.first()
+    if found is None:
+        definition = definition_get(name, version)
+        try:
+            return call(definition=definition, key=key, request_hash=asked), False
+        except IntegrityError:  # another call with this key was first
+            found = mine.get()
+    if found.request_hash != asked:
+        message = "This key was used with another body; choose a new key"
+        raise ChimeraError("IDEMPOTENCY_CONFLICT", message)
+    return found, True
+
+
 def run_start(
-    *, agent: Agent, definition: Definition, data: Any, scopes: frozenset[str] | None = None
+    *,
+    agent: Agent,
+    definition: Definition,
+    data: Any,
+    scopes: frozenset[str] | None = None,
+    key: str | None = None,
+    request_hash: str = "",
 ) -> WorkflowRun:
     """Begin a run. FORBIDDEN when the agent may not call one of its skills; nothing is begun then."""
     _require_permission(agent, definition, scopes)
@@ -112,6 +152,8 @@ def run_start(
             agent=agent,
             input=plain(data),
             trace_id=place.trace_id if place else "",
+            idempotency_key=key,
+            request_hash=request_hash,
         )
         hints.wake(ADVANCE_TASK, str(run.id))
     return run

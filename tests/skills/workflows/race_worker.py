@@ -25,7 +25,7 @@ from skills.models import FINAL, SkillExecution  # noqa: E402
 from skills.workflows.definition import parse  # noqa: E402
 from skills.workflows.engine import advance, runs_to_look_at  # noqa: E402
 from skills.workflows.models import StepRecord, WorkflowRun  # noqa: E402
-from skills.workflows.services import run_cancel, run_start  # noqa: E402
+from skills.workflows.services import run_cancel, run_once, run_start  # noqa: E402
 
 FLOW: dict[str, Any] = {
     "name": "race",
@@ -88,6 +88,14 @@ def drive() -> int:
     raise SystemExit("the runs do not end")
 
 
+def start_keyed(count: int) -> list[str]:
+    """Start so many keyed runs, which others start at the same time; the runs."""
+    agent = Agent.objects.get()
+    call = {"agent": agent, "name": "handle-normalization", "version": None, "scopes": None}
+    keyed = [run_once(**call, data={"handle": "@a"}, key=f"key {n}") for n in range(count)]
+    return [str(run.id) for run, _ in keyed]
+
+
 def cancel() -> int:
     """Cancel every second run, whatever is being done with it; how many could be."""
     done = 0
@@ -124,6 +132,8 @@ def main(what: str, *given: str) -> None:
     match what, given:
         case "make", (count, flow):
             answer: Any = make(int(count), FLOWS[flow])
+        case "keyed", (count,):
+            answer = start_keyed(int(count))
         case "drive", ():
             answer = drive()
         case "cancel", ():

@@ -1,10 +1,13 @@
 """Workflows over REST."""
 
+import time
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from agents.models import Agent
+from chimera.core.clock import now
 from skills.workflows.models import StoredWorkflow, WorkflowRun
 from tests.skills.workflows.test_engine import driven
 
@@ -49,6 +52,7 @@ def test_a_version_is_never_changed(api: Any, orchestrator: Agent) -> None:
         ({"version": "1"}, "version"),
         ({"version": True}, "version"),
         ({"surprise": 1}, "surprise"),
+        ({"input": {"a": ["\0"]}}, "input.a.0"),
     ],
 )
 def test_a_bad_start_is_refused_by_field(
@@ -58,6 +62,55 @@ def test_a_bad_start_is_refused_by_field(
 
     assert answer.status_code == 400 and field in answer.json()["errors"]
     assert not WorkflowRun.objects.exists()
+
+
+def test_a_key_begins_one_run_for_one_body(api: Any, orchestrator: Agent, outsider: Agent) -> None:
+    client, path = api(orchestrator), "/api/v1/workflows/handle-normalization/runs/"
+    body = {"input": {"handle": "@Q"}}
+    keyed = JSON | {"headers": {"Idempotency-Key": "run-1"}}
+
+    first = client.post(path, body, **keyed)
+    second = client.post(path, body, **keyed)
+    other = client.post(path, body | {"version": 1}, **keyed)
+
+    assert (first.status_code, second.status_code) == (202, 202)
+    assert first.json()["id"] == second.json()["id"]
+    assert (first.get("Idempotency-Replayed"), second["Idempotency-Replayed"]) == (None, "true")
+    assert (other.status_code, other.json()["code"]) == (409, "IDEMPOTENCY_CONFLICT")
+    assert WorkflowRun.objects.count() == 1
+
+    driven(WorkflowRun.objects.get())
+    third = client.post(path, body, **keyed)
+    assert (third.status_code, third.json()["output"]) == (200, {"handle": "q"})
+    assert api(outsider).post(path, body, **keyed).json()["id"] != first.json()["id"]
+
+
+def test_a_key_of_the_past_begins_a_new_run_and_a_bad_one_none(
+    api: Any, orchestrator: Agent
+) -> None:
+    client, path = api(orchestrator), "/api/v1/workflows/handle-normalization/runs/"
+    keyed = JSON | {"headers": {"Idempotency-Key": "run-1"}}
+    client.post(path, {"input": {"handle": "@Q"}}, **keyed)
+    driven(WorkflowRun.objects.get())
+    WorkflowRun.objects.update(created_at=now() - timedelta(days=31))
+
+    assert client.post(path, {"input": {"handle": "@R"}}, **keyed).status_code == 202
+    bad = client.post(path, {}, **JSON | {"headers": {"Idempotency-Key": "x" * 201}})
+    assert bad.status_code == 400 and "Idempotency-Key" in bad.json()["errors"]
+    assert WorkflowRun.objects.count() == 2
+
+
+def test_who_is_willing_to_wait_reads_a_run_once_it_stops(api: Any, orchestrator: Agent) -> None:
+    client = api(orchestrator)
+    ask = {"name": "ask", "steps": [{"approval": {"question": "Go on?"}}]}
+    client.post("/api/v1/workflows/", ask, **JSON)
+    started = client.post("/api/v1/workflows/ask/runs/", {}, **JSON)
+    driven(WorkflowRun.objects.get())
+
+    begun = time.monotonic()
+    waited = client.get(started["Location"], headers={"Prefer": "wait=30"})
+
+    assert waited.json()["status"] == "blocked" and time.monotonic() - begun < 10
 
 
 def test_others_see_nothing_of_a_run_and_cannot_end_it(

@@ -49,15 +49,19 @@ def answer(process: "subprocess.Popen[str]") -> Any:
     return json.loads(printed.splitlines()[-1])
 
 
-def test_processes_that_walk_the_same_runs_do_every_step_once(own_stage: Stage) -> None:
+def test_processes_that_start_and_walk_the_same_runs_do_everything_once(own_stage: Stage) -> None:
     answer(begin(own_stage, "make", "4", "race"))
     answer(begin(own_stage, "make", "2", "loop"))
 
+    starting = [begin(own_stage, "keyed", "30") for _ in range(3)]
+    first, *others = [answer(process) for process in starting]
+    assert len(set(first)) == 30 and all(runs == first for runs in others)
     for process in [begin(own_stage, "drive") for _ in range(3)]:
         answer(process)
 
     told = answer(begin(own_stage, "tell"))
-    assert told["runs"] == [ENDED["race"]] * 4 + [ENDED["loop"]] * 2
+    assert told["runs"][:6] == [ENDED["race"]] * 4 + [ENDED["loop"]] * 2
+    assert told["runs"][6:] == [["completed", 2, 2]] * 30
     assert told["open_steps"] == told["open_jobs"] == 0
 
 
