@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from chimera.probes import answers
 from tests.helpers.http import HTTP
-from tests.helpers.servers import own_servers
+from tests.helpers.servers import own_database, own_servers
 from tests.helpers.stack import free_ports
 
 ROOT = Path(__file__).parents[2]
@@ -142,12 +142,15 @@ class Doors:
 def doors(folder: Path, **settings: str) -> Iterator[Doors]:
     """REST and MCP on a database of their own; nobody works the jobs off."""
     port = free_ports()
-    with own_servers() as servers, ExitStack() as running:
-        env = os.environ | {"CELERY_BROKER_URL": "", "CACHE_URL": "", "DATABASE_URL": ""} | servers
+    with own_servers() as servers, own_database(folder) as database, ExitStack() as running:
+        env = (
+            os.environ
+            | {"CELERY_BROKER_URL": "", "CACHE_URL": "", "DATABASE_URL": database}
+            | servers
+        )
         env |= {"CHIMERA_DATA_DIR": str(folder), "PORT": str(port), "PYTHONUNBUFFERED": "1"}
         env |= {"DJANGO_SETTINGS_MODULE": "chimera.settings"} | settings
         manage = [sys.executable, str(ROOT / "manage.py")]
-        subprocess.run([*manage, "migrate", "-v0", "--skip-checks"], cwd=ROOT, env=env, check=True)
         web = ("-m", "gunicorn", "chimera.wsgi", "--worker-class", "gthread", "--threads", "8")
         quick = ("--graceful-timeout", "2")  # clients of the tests keep their connections open
         bind = ("--bind", f"127.0.0.1:{port}", "--no-control-socket")

@@ -61,7 +61,6 @@ def web(folder: Path, **servers: str) -> Iterator[Web]:
     env |= {"CHIMERA_DATA_DIR": str(folder), "PORT": str(port), "CHIMERA_RATE_LIMIT": str(LIMIT)}
     env |= {"CHIMERA_PROCESS": "web", "DJANGO_SETTINGS_MODULE": "chimera.settings"}
     manage = [sys.executable, "manage.py"]
-    subprocess.run([*manage, "migrate", "-v0"], cwd=ROOT, env=env, check=True)
     made = subprocess.check_output([*manage, "shell", "-c", AGENT], cwd=ROOT, env=env, text=True)
     options = ("--workers", str(WORKERS), "--worker-class", "gthread", "--threads", "8")
     bind = ("--bind", f"127.0.0.1:{port}", "--no-control-socket")
@@ -132,9 +131,10 @@ def test_exactly_sixty_of_200_calls_pass_over_web_processes_with_the_database_an
     need("redis", there)
     with (
         own_database(tmp_path) as database,
+        own_database(tmp_path) as other,
         own_index(redis_url()) as index,
         web(tmp_path / "database", DATABASE_URL=database) as counted_there,
-        web(tmp_path / "redis", CACHE_URL=index) as counted_here,
+        web(tmp_path / "redis", DATABASE_URL=other, CACHE_URL=index) as counted_here,
         ThreadPoolExecutor() as pool,
     ):
         list(pool.map(expect_sixty, (counted_there, counted_here)))

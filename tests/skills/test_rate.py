@@ -8,9 +8,8 @@ from uuid import uuid4
 
 import pytest
 import redis
-from django.conf import settings
 
-from tests.helpers.servers import own_index
+from tests.helpers.servers import own_database, own_index
 from tests.plugins.skips import need
 from tests.suite import redis_url
 
@@ -47,16 +46,8 @@ def test_exactly_sixty_pass_through_two_processes_with_redis(tmp_path: Path) -> 
 
 @pytest.mark.req("W5", "X1")
 def test_exactly_sixty_pass_through_two_processes_with_the_database(
-    tmp_path: Path, transactional_db: None, on_postgresql: bool
+    tmp_path: Path,
 ) -> None:
-    main = settings.DATABASES["default"]
-    database = f"sqlite:///{tmp_path / 'rate.sqlite3'}"
-    if on_postgresql:  # the test's own database: what it commits is seen by everybody
-        login = f"{main['USER']}:{main['PASSWORD']}" if main["PASSWORD"] else main["USER"]
-        database = f"postgres://{login}@{main['HOST']}:{main['PORT'] or 5432}/{main['NAME']}"
-    env = {"DATABASE_URL": database, "CHIMERA_DATA_DIR": str(tmp_path), "CACHE_URL": ""}
-    if not on_postgresql:
-        migrate = [sys.executable, "manage.py", "migrate", "core", "-v0"]
-        subprocess.run(migrate, cwd=ROOT, env={**os.environ, **env}, check=True)
-
-    assert _passes(env) == 60
+    with own_database(tmp_path) as database:
+        env = {"DATABASE_URL": database, "CHIMERA_DATA_DIR": str(tmp_path), "CACHE_URL": ""}
+        assert _passes(env) == 60

@@ -25,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def database(folder: Path) -> Iterator[str]:
-    """The URL of an empty database of the kind under test."""
+    """The URL of a database of the kind under test."""
     with own_database(folder) as url:
         yield url
 
@@ -57,8 +57,6 @@ def processes(database: str, folder: Path) -> Run:
         assert not [error for _, error, status in ended if status], ended
         return [line for output, _, _ in ended for line in output.splitlines()]
 
-    migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    subprocess.run(migrate, cwd=ROOT, env=env, check=True)
     return run
 
 

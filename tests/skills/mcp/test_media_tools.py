@@ -22,19 +22,17 @@ from content.media import media_of
 from skills.mcp.client import MCPClient, ServerConfig, load_config
 from tests.fakes.fixtures import FakeServer
 from tests.helpers.calls import call, trend
+from tests.helpers.servers import own_database
 
 ROOT = Path(__file__).parents[3]
 CLIP = {"prompt": "Addis street style", "duration_sec": 6, "ratio": "9:16"}
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A database of the tools' own with its tables, whatever the suite runs on."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('tools') / 'tools.sqlite3'}"
-    env = {**os.environ, "DATABASE_URL": url}
-    command = [sys.executable, "manage.py", "migrate", "content", "-v0", "--skip-checks"]
-    subprocess.run(command, cwd=ROOT, env=env, check=True)
-    return url
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A database of the tools' own."""
+    with own_database(tmp_path_factory.mktemp("tools")) as url:
+        yield url
 
 
 @pytest.fixture
