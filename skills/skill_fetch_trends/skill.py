@@ -7,13 +7,12 @@ limited per hour, over all callers and processes.
 
 from typing import Any, Literal
 
-from asgiref.sync import sync_to_async
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from agents.roles import Role
 from chimera.core.errors import ChimeraError
 from content.schemas import TrendData
-from content.sources.quota import count_call
+from content.sources.reading import resource_read
 from content.sources.trends import items_of, parse_trends, parse_window, select
 from skills.contract import CostClass, RiskLevel, Skill, SkillContext, SkillMetadata, SkillResult
 
@@ -112,7 +111,7 @@ async def _trends(ctx: SkillContext[Input]) -> list[TrendData]:
 async def _read(ctx: SkillContext[Input], platform: str) -> Any:
     """What the platform's resource holds; on the last attempt else what its general feed holds."""
     try:
-        return await _ask(ctx, platform, f"trends://{platform}")
+        return await _ask(ctx, f"trends://{platform}")
     except ChimeraError as problem:
         if problem.code not in FALLBACK_AFTER or not ctx.last_attempt:
             raise
@@ -124,7 +123,7 @@ async def _read(ctx: SkillContext[Input], platform: str) -> Any:
 async def _fallback(ctx: SkillContext[Input], platform: str, first: ChimeraError) -> Any:
     """The general feed; where that fails as well, the failure of the platform's own resource."""
     try:
-        return await _ask(ctx, platform, f"trends://{platform}/feed/general")
+        return await _ask(ctx, f"trends://{platform}/feed/general")
     except ChimeraError as second:
         if second.code == "VALIDATION_FAILED":
             raise
@@ -132,14 +131,6 @@ async def _fallback(ctx: SkillContext[Input], platform: str, first: ChimeraError
         raise first from second
 
 
-async def _ask(ctx: SkillContext[Input], platform: str, uri: str) -> Any:
-    """One counted upstream call. A resource that no server has is as good as one that is down."""
-    if ctx.mcp is None:
-        raise RuntimeError("MCP Client not configured")
-    await sync_to_async(count_call)(platform)
-    try:
-        return await ctx.mcp.read_resource(uri, timeout_sec=ctx.seconds_left(SOURCE_TIMEOUT))
-    except ChimeraError as problem:
-        if problem.code != "NOT_FOUND":
-            raise
-        raise ChimeraError("PLATFORM_UNAVAILABLE", f"No MCP server has {uri}") from problem
+async def _ask(ctx: SkillContext[Input], uri: str) -> Any:
+    seconds = ctx.seconds_left(SOURCE_TIMEOUT)
+    return await resource_read(ctx.mcp, ctx.params.platform, uri, seconds)

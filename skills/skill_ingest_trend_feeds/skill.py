@@ -8,7 +8,6 @@ import asyncio
 from datetime import timedelta
 from typing import Annotated
 
-from asgiref.sync import sync_to_async
 from pydantic import BeforeValidator, Field
 
 from agents.roles import Role
@@ -16,7 +15,7 @@ from agents.wire import Timestamp, WireModel, optional, whole
 from chimera.core.errors import ChimeraError
 from content.ingest import FeedSource, Ident, TrendFeedItem, feed_items, platforms_of
 from content.schemas import TrendData
-from content.sources.quota import count_call
+from content.sources.reading import resource_read
 from content.sources.trends import items_of, parse_trends
 from skills.contract import CostClass, RiskLevel, Skill, SkillContext, SkillMetadata, SkillResult
 
@@ -133,16 +132,8 @@ async def _tried(ctx: SkillContext[Input], platform: str) -> list[TrendData] | C
 
 async def _read(ctx: SkillContext[Input], platform: str) -> list[TrendData]:
     """The valid trends of one resource, one counted call; a dropped item is a warning."""
-    if ctx.mcp is None:
-        raise RuntimeError("MCP Client not configured")
-    await sync_to_async(count_call)(platform)
-    limit, uri = ctx.seconds_left(SOURCE_TIMEOUT), f"trends://{platform}"
-    try:
-        items = items_of(await ctx.mcp.read_resource(uri, timeout_sec=limit))
-    except ChimeraError as problem:
-        if problem.code != "NOT_FOUND":
-            raise
-        raise ChimeraError("PLATFORM_UNAVAILABLE", f"No MCP server has {uri}") from problem
+    seconds = ctx.seconds_left(SOURCE_TIMEOUT)
+    items = items_of(await resource_read(ctx.mcp, platform, f"trends://{platform}", seconds))
     trends, notes = parse_trends(items)
     if len(trends) < len(items):
         ctx.warn("VALIDATION_FAILED")
