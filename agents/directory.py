@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 
 from agents.signing import statement_read
 from agents.wire import Uri
-from chimera.core import tracing
+from chimera.core import capabilities, tracing
 from chimera.core.clock import Moment
 from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import loads
@@ -114,6 +114,7 @@ async def _call(
     method: str, agent_id: UUID, limit: float, body: dict[str, Any] | None = None
 ) -> Reply:
     """One request; the limit in seconds holds for all of it, however slowly the answer drips."""
+    capabilities.require("NET")
     url = f"{base_url()}/agents/{agent_id}"
     try:
         async with (

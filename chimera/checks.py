@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
+from skills import policy_rules
 from skills.catalogue import registry
 
 
@@ -37,6 +38,17 @@ def jobs_end_before_the_broker_gives_them_out_again(**_: Any) -> list[CheckMessa
             id="chimera.E002",
         )
     ]
+
+
+@register(Tags.security)
+def approval_rules_can_be_used(**_: Any) -> list[CheckMessage]:
+    """E003: rules that cannot be evaluated deny every call."""
+    try:
+        policy_rules.rules()
+    except policy_rules.Unusable as problem:
+        hint = "Mend the file of CHIMERA_APPROVAL_RULES; docs/skill_contract.md has the policy."
+        return [Error(f"Every call is denied: {problem}", hint=hint, id="chimera.E003")]
+    return []
 
 
 @register()

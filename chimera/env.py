@@ -149,6 +149,17 @@ class Env(BaseSettings):
     chimera_llm_cost_limit: Decimal | None = Field(
         None, gt=0, description="US dollars that one request to a language model may cost"
     )
+    chimera_approval_rules: Path = Field(
+        ROOT / "skills" / "policy_rules.json",
+        description="JSON object of skill name and allow, ask or deny: rules that tighten the approval "
+        "policy. A file that cannot be used denies every call",
+    )
+    chimera_expensive_calls_per_day: int = Field(
+        200,
+        ge=0,
+        description="Expensive skill calls an agent may make in a day (UTC); each one more is asked of "
+        "a person",
+    )
     chimera_metrics_token: str = Field(
         "", description="Bearer token that may read /metrics from another machine"
     )

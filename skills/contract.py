@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agents.models import Agent
 from agents.roles import Role
 from approvals.models import ApprovalRequest
-from chimera.core import clock
+from chimera.core import capabilities, clock
 from chimera.core.errors import ChimeraError
 from chimera.core.grants import Grant
 from skills.mcp.client import MCPClient
@@ -29,7 +29,6 @@ from skills.mcp.client import MCPClient
 SkillError = ChimeraError
 InputT = TypeVar("InputT", bound=BaseModel)
 
-CAPABILITIES = frozenset({"NET", "IO", "GPU", "LLM", "CHAIN", "MCP", "DB"})
 EVERY_ROLE = frozenset(Role)
 STORED = {"stored": True}
 """Validation context of an input that was accepted before: what depends on the time is not asked again."""
@@ -126,9 +125,8 @@ class SkillContext(Generic[InputT]):
         A file in it becomes an artifact by its absolute path in `SkillResult.artifacts`.
         SECURITY_VIOLATION in a skill that does not declare IO.
         """
-        if self.home is None and self.execution_id is not None:
-            raise ChimeraError("SECURITY_VIOLATION", "The skill did not declare the capability IO")
         if self.home is None:
+            capabilities.require("IO")
             self.home = Path(tempfile.mkdtemp(prefix="chimera-"))
         self.home.mkdir(parents=True, exist_ok=True)
         return self.home

@@ -1,8 +1,12 @@
 """docs/skill_contract.md, in English and Russian, out of the code: a field without a text stops it."""
 
 import inspect
+from collections.abc import Iterator
+from itertools import product
 
-from skills.contract import CAPABILITIES, CostClass, RiskLevel, Skill, SkillMetadata, SkillResult
+from chimera.core.capabilities import CAPABILITIES
+from skills.contract import CostClass, RiskLevel, Skill, SkillMetadata, SkillResult
+from skills.policy import Verdict, decide
 
 _FIELDS = {
     "version": (
@@ -90,6 +94,26 @@ _ERRORS = (
 )
 
 
+_ANSWERS = {
+    Verdict.ALLOW: ("runs", "выполняется"),
+    Verdict.ASK: ("a person is asked", "спрашивают человека"),
+}
+
+
+def _policy() -> Iterator[tuple[str, Verdict]]:
+    """Every combination of risk and effects with its answer, out of the table itself."""
+    for risk, effects, once in product(RiskLevel, (False, True), (True, False)):
+        facts = SkillMetadata(
+            risk_level=risk,
+            cost_class=CostClass.CHEAP,
+            side_effects=effects,
+            idempotent=once,
+            timeout_sec=1,
+        )
+        shown = f"`{risk}`, side_effects {str(effects).lower()}, idempotent {str(once).lower()}"
+        yield shown, decide(facts)
+
+
 def page() -> str:
     """The whole document."""
     signature = f"async def execute(self, ctx) -> {inspect.signature(Skill.execute).return_annotation.__name__}"
@@ -103,6 +127,7 @@ def _part(language: int, signature: str) -> list[str]:
     result = [f"| `{name}` | {_RESULT[name][language]} |" for name in SkillResult.model_fields]
     kinds = [f"- **{kind[language]}** ({kind[2]}): {kind[3 + language]}" for kind in _KINDS]
     errors = [f"- {error[2 * language]}: {error[2 * language + 1]}" for error in _ERRORS]
+    policy = [f"| {risk} | {_ANSWERS[answer][language]} |" for risk, answer in _policy()]
     values = ", ".join([*RiskLevel, *CostClass])
     return [
         f"# {say[0]}", "", say[1], "", "```python", signature, "```", "",
@@ -110,6 +135,8 @@ def _part(language: int, signature: str) -> list[str]:
         f"{say[3]}: {values}. {say[4]}: {', '.join(sorted(CAPABILITIES))}.", "",
         f"## {say[5]}", "| | |", "|---|---|", *result, "",
         f"## {say[6]}", *kinds, "", f"## {say[7]}", *errors, "",
+        f"## {say[8]}", say[9], "", "| | |", "|---|---|", *policy, "", say[10], "",
+        f"## {say[11]}", say[12], "",
     ]  # fmt: skip
 
 
@@ -117,9 +144,35 @@ _TEXTS = (
     ("Skill contract",
      "A skill is a subclass of `Skill` (alias `BaseSkill`) with `input_model`, `output_model` (Pydantic) and "
      "`metadata`. It sees its context alone. `manage.py new_skill NAME` makes one.",
-     "Metadata", "Levels and classes", "Capabilities", "Result", "Kinds", "Errors"),
+     "Metadata", "Levels and classes", "Capabilities", "Result", "Kinds", "Errors", "Approval",
+     "Decided from the metadata by the worker that holds the call, before the skill runs.",
+     "An `expensive` call asks as well once the agent has begun CHIMERA_EXPENSIVE_CALLS_PER_DAY of them "
+     "in a day (UTC); calls are counted, because not every model has a known price. A `GatedSkill` asks by "
+     "itself, for exactly what it will do. CHIMERA_APPROVAL_RULES names a file such as "
+     '`{"mcp_tool": "ask", "deep_research": "deny"}`. A rule makes the answer stricter; `allow` counts only '
+     "for a medium risk and is refused for a high one. Rules that cannot be used deny every call, and "
+     "`manage.py check` says why.",
+     "What a skill may use",
+     "The product's own clients ask before they reach outside: HTTP needs `NET`, MCP servers `MCP`, language "
+     "models `LLM`, chains `CHAIN`, the database `DB`, `ctx.folder()` `IO`. What was not declared is "
+     "SECURITY_VIOLATION, even where the skill catches it. `requires_gpu` (with `GPU`) sends calls to the "
+     "queue `gpu`; a worker started with `-Q gpu` announces itself in the shared cache every 15 s, and "
+     "without one a call is 503 RESOURCE_UNAVAILABLE."),
     ("Контракт скилла",
      "Скилл — подкласс `Skill` (он же `BaseSkill`) с `input_model`, `output_model` (Pydantic) и `metadata`. "
      "Он видит только свой контекст. `manage.py new_skill NAME` создаёт новый.",
-     "Метаданные", "Уровни и классы", "Возможности", "Результат", "Виды", "Ошибки"),
+     "Метаданные", "Уровни и классы", "Возможности", "Результат", "Виды", "Ошибки", "Одобрение",
+     "Решает по метаданным воркер, который держит вызов, до запуска скилла.",
+     "Вызов класса `expensive` тоже требует ответа человека, когда агент начал за день (UTC) "
+     "CHIMERA_EXPENSIVE_CALLS_PER_DAY таких вызовов; считаются вызовы, потому что цена известна не у каждой "
+     "модели. `GatedSkill` спрашивает сам, ровно о том, что сделает. CHIMERA_APPROVAL_RULES — файл вида "
+     '`{"mcp_tool": "ask", "deep_research": "deny"}`. Правило только ужесточает; `allow` действует лишь при '
+     "среднем риске и отклоняется при высоком. Если правила нельзя применить, отклоняется каждый вызов; "
+     "`manage.py check` говорит почему.",
+     "Что скиллу доступно",
+     "Клиенты продукта спрашивают разрешение сами: HTTP требует `NET`, серверы MCP — `MCP`, языковые модели — "
+     "`LLM`, блокчейны — `CHAIN`, база данных — `DB`, `ctx.folder()` — `IO`. Необъявленное — "
+     "SECURITY_VIOLATION, даже если скилл перехватил ошибку. `requires_gpu` (вместе с `GPU`) направляет "
+     "вызовы в очередь `gpu`; воркер с `-Q gpu` объявляет себя в общем кэше каждые 15 с, без него — 503 "
+     "RESOURCE_UNAVAILABLE."),
 )  # fmt: skip

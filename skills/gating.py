@@ -5,11 +5,12 @@ from collections.abc import Awaitable
 from typing import Any
 
 from asgiref.sync import async_to_sync
-from django.db import transaction
+from django.db import connection, transaction
 
 from approvals import redeeming
 from approvals import services as approvals
 from approvals.models import ApprovalRequest
+from chimera.core import capabilities
 from chimera.core.errors import ChimeraError
 from chimera.core.grants import Grant
 from chimera.core.killpoints import reach
@@ -26,14 +27,28 @@ class Blocked(Exception):
         super().__init__(str(approval.id))
 
 
+def _asks_for_db(execute: Any, *query: Any) -> Any:
+    capabilities.require("DB")
+    return execute(*query)
+
+
 def bounded(skill: Skill, context: SkillContext[Any], step: str) -> Any:
-    """One step of the skill under its time limit; code that blocks is ended by the worker's limits."""
+    """One step of the skill under its limits of time and capabilities.
+
+    A remote skill checks its resource when constructed, so only `execute` gets one made for the call.
+    Code that blocks is ended by the worker's limits.
+    """
 
     async def in_time(work: Awaitable[Any]) -> Any:
         async with asyncio.timeout(skill.metadata.timeout_sec):
             return await work
 
-    return async_to_sync(in_time)(getattr(skill, step)(context))
+    with (
+        capabilities.limited(skill.name, skill.capabilities),
+        connection.execute_wrapper(_asks_for_db),
+    ):
+        actor = type(skill)() if step == "execute" else skill
+        return async_to_sync(in_time)(getattr(actor, step)(context))
 
 
 def pass_gate(execution: SkillExecution, skill: GatedSkill, context: SkillContext[Any]) -> Grant:

@@ -19,15 +19,18 @@ def invoke(name: str, *, agent: Agent, **params: Any) -> Any:
     through the API once a person has decided.
     """
     skill = registry.get(name)
+    elsewhere = skill.metadata.requires_gpu
     try:
-        execution = submit(agent=agent, skill_name=name, data=params, wake=False).execution
+        made = submit(agent=agent, skill_name=name, data=params, wake=elsewhere)
     except ChimeraError as problem:
         if problem.errors is not None:
             skill.input_model.model_validate(params)
         raise
+    execution = made.execution
     while execution.status not in FINAL and execution.status != Status.BLOCKED:
-        time.sleep(max(0.0, (execution.due_at - now()).total_seconds()))
-        runner.run(execution.id)
+        time.sleep(max(0.1 if elsewhere else 0.0, (execution.due_at - now()).total_seconds()))
+        if not elsewhere:
+            runner.run(execution.id)
         execution.refresh_from_db()
     if execution.status == Status.COMPLETED:
         return execution.output

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from chimera.core import capabilities
 from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import plain
 from skills.models import SkillExecution, Status
@@ -12,7 +13,9 @@ def keep(execution: SkillExecution, said: dict[str, Any]) -> None:
     held = SkillExecution.objects.filter(
         id=execution.id, status=Status.RUNNING, lease=execution.lease
     )
-    if not held.update(progress=plain(said)):
+    with capabilities.aside():
+        kept = held.update(progress=plain(said))
+    if not kept:
         raise ChimeraError("CONCURRENCY_ERROR", "Another worker has taken this execution over")
 
 

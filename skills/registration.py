@@ -8,9 +8,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from chimera.core.capabilities import CAPABILITIES
 from chimera.core.errors import CODES
 from chimera.core.jsontext import dumps
-from skills.contract import CAPABILITIES, GatedSkill, Skill, SkillMetadata, version_numbers
+from skills.contract import GatedSkill, Skill, SkillMetadata, version_numbers
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{1,63}")
 _VERSION = re.compile(r"\d{1,4}\.\d{1,4}")
@@ -58,6 +59,8 @@ def _metadata_problems(cls: type[Skill]) -> Iterator[str]:
     strange = metadata.capabilities - CAPABILITIES
     if strange:
         yield f"unknown capabilities {sorted(strange)}"
+    if metadata.requires_gpu and "GPU" not in metadata.capabilities:
+        yield "requires_gpu needs the capability GPU"
     for version in cls.compatible_versions:
         if not _VERSION.fullmatch(version) or not _is_older_minor(version, metadata.version):
             yield f"{version} is no earlier minor version of {metadata.version}"

@@ -34,6 +34,8 @@ from skills.endings import Attempt, complete, fail, fail_or_retry, give_back
 from skills.gating import Blocked, bounded, pass_gate
 from skills.mcp import servers
 from skills.models import SkillExecution, Status
+from skills.policy_gate import STEP, pass_policy
+from skills.retries import happens_each_time
 from skills.services import wake_up, wake_workflow
 
 log = logging.getLogger("chimera.runner")
@@ -132,6 +134,8 @@ def as_error(problem: Exception, skill: Skill) -> ChimeraError:
 def _attempt(execution: SkillExecution, skill: Skill) -> tuple[SkillResult, SkillContext[Any]]:
     context = _context(execution, skill)
     served = cache.lookup(skill, execution)
+    if not _is_granted(execution, skill):
+        pass_policy(execution, skill, free=served is not None)
     if served:
         execution.cached = True
         return served, context
@@ -144,7 +148,8 @@ def _attempt(execution: SkillExecution, skill: Skill) -> tuple[SkillResult, Skil
         if execution.scheduled_for and execution.scheduled_for > now():
             raise Scheduled
     try:
-        result = bounded(type(skill)(), context, "execute")
+        _begin(execution, skill)
+        result = bounded(skill, context, "execute")
     except Exception as problem:
         error = _as_ended(problem, execution, skill)
         if context.grant and isinstance(problem, TimeoutError | SoftTimeLimitExceeded):
@@ -160,8 +165,24 @@ def _attempt(execution: SkillExecution, skill: Skill) -> tuple[SkillResult, Skil
     return result, context
 
 
+def _begin(execution: SkillExecution, skill: Skill) -> None:
+    """Note the attempt of an effect that must not be repeated; refuse it where one was cut short."""
+    if not happens_each_time(skill):
+        return
+    begun = ChimeraError(
+        "OUTCOME_UNKNOWN", "An attempt was cut short; its effect may have happened"
+    )
+    if (execution.error or {}).get("code") == begun.code:
+        raise begun
+    mine = SkillExecution.objects.filter(id=execution.id, lease=execution.lease)
+    if not mine.update(error=plain(begun.as_dict())):
+        raise ChimeraError("CONCURRENCY_ERROR", "Another worker has taken the execution over")
+
+
 def _is_granted(execution: SkillExecution, skill: Skill) -> bool:
-    under_way = isinstance(skill, GatedSkill) and skill.under_way(execution.id)
+    if not isinstance(skill, GatedSkill):
+        return False
+    under_way = skill.under_way(execution.id)
     return redeeming.grant_of_execution(execution.id, under_way=under_way) is not None
 
 
@@ -270,6 +291,7 @@ def _end_undecided(execution: SkillExecution, skill: Skill, approval: ApprovalRe
     )
     if claimed:
         execution.refresh_from_db()
-        code = "CONTRACT_VIOLATION" if approval.kind == Kind.QUESTION else "FORBIDDEN"
+        shown = approval.kind == Kind.QUESTION and approval.action["step"] != STEP
+        code = "CONTRACT_VIOLATION" if shown else "FORBIDDEN"
         error = ChimeraError(code, message, details=details)
         fail(Attempt(execution, skill), error)

@@ -24,6 +24,7 @@ from skills import records
 from skills.catalogue import registry
 from skills.contract import Skill
 from skills.models import FINAL, SkillExecution, Status
+from skills.queues import queue_of, require_worker
 
 RUN_TASK = "skills.run"
 ADVANCE_TASK = "workflows.advance"
@@ -57,7 +58,7 @@ def submit(
     scopes: those of the token, None for calls from inside. The trace is the current one.
     workflow_run_id: the run whose step this is; its start was the call that counted.
     again: why the run asks for this once more.
-    Errors: RATE_LIMITED, SKILL_NOT_FOUND, VERSION_GONE, FORBIDDEN, the input's codes,
+    Errors: RATE_LIMITED, SKILL_NOT_FOUND, VERSION_GONE, FORBIDDEN, RESOURCE_UNAVAILABLE, the input's codes,
     IDEMPOTENCY_CONFLICT, IN_PROGRESS.
     """
     if workflow_run_id is None:
@@ -66,6 +67,7 @@ def submit(
     place = tracing.current() or tracing.Place(secrets.token_hex(16))
     with records.refused(skill, agent, place.trace_id) as call:
         _permit(agent, skill, scopes)
+        require_worker(skill)
         call.data = data() if callable(data) else data
         execution = _execution(agent, skill, _version(skill, skill_name), place, call.data)
         execution.workflow_run_id, execution.again = workflow_run_id, list(again)
@@ -201,7 +203,7 @@ def wake_up(execution: SkillExecution, skill: Skill, countdown: float = 0) -> No
     options: dict[str, Any] = {
         "soft_time_limit": limit + 3,
         "time_limit": limit + 8,
-        "queue": skill.queue,
+        "queue": queue_of(skill),
     }
     if countdown > 0:
         options["countdown"] = countdown

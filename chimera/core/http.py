@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 import httpx
 
-from chimera.core import tracing
+from chimera.core import capabilities, tracing
 from chimera.core.errors import ChimeraError
 
 MAX_REDIRECTS = 3
@@ -72,6 +72,7 @@ def fetch(
     Errors: INVALID_INPUT (not an http URL), SECURITY_VIOLATION (inside address), TIMEOUT,
     NETWORK_ERROR (refused, cut, status other than 200), PAYLOAD_TOO_LARGE.
     """
+    capabilities.require("NET")
     goal = url
     for _ in range(MAX_REDIRECTS + 1):
         parts, port = _split(url, goal)

@@ -11,6 +11,7 @@ from limits import RateLimitItemPerSecond
 from limits.storage import MovingWindowSupport, Storage, storage_from_string
 from limits.strategies import MovingWindowRateLimiter
 
+from chimera.core import capabilities
 from chimera.core.errors import ChimeraError
 from chimera.core.models import RateWindow
 
@@ -70,9 +71,10 @@ def hit(key: str, limit: int, seconds: int = 60) -> None:
     """Count one call under the key; over `limit` in sliding `seconds`: RATE_LIMITED with backoff_sec."""
     limiter = _limiter(settings.CHIMERA.cache_url)
     item = RateLimitItemPerSecond(limit, seconds, namespace="chimera")
-    if limiter.hit(item, key):
-        return
-    reset_at = limiter.get_window_stats(item, key).reset_time
+    with capabilities.aside():  # the count is the framework's, whoever calls
+        if limiter.hit(item, key):
+            return
+        reset_at = limiter.get_window_stats(item, key).reset_time
     wait = max(1, ceil(reset_at - time.time()))
     raise ChimeraError(
         "RATE_LIMITED",

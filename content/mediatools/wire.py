@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from chimera.core import tracing
+from chimera.core import capabilities, tracing
 from chimera.core.clock import now
 from chimera.core.http import tls
 from chimera.core.secrets import without
@@ -48,6 +48,7 @@ class Provider:
 
         seconds: for the whole of it, however slowly the reply drips.
         """
+        capabilities.require("NET")
         until = monotonic() + seconds
         asks = httpx.Client(trust_env=False, verify=tls(), auth=tracing.outgoing(httpx))
         with self._told_apart(), asks as client:

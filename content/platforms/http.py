@@ -22,7 +22,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 
-from chimera.core import tracing
+from chimera.core import capabilities, tracing
 from chimera.core.clock import now
 from chimera.core.http import tls
 from chimera.core.jsontext import refuse_deep
@@ -102,6 +102,7 @@ def call(
 
     Redirects are not followed. httpx errors, TimeoutError and ValueError pass through to `during`.
     """
+    capabilities.require("NET")
     limit = DEADLINE_SEC if deadline_sec is None else deadline_sec
     deadline = monotonic() + limit
     sent = (headers or {}) | ({"Authorization": f"Bearer {token}"} if token else {})

@@ -7,7 +7,9 @@ left behind changes nothing; it stops at its next finding or rule.
 import logging
 import threading
 from collections.abc import Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, field
+from functools import partial
 
 from content.validation.issue import Issue
 from content.validation.rules import Rule, in_order
@@ -53,7 +55,10 @@ def _unchecked(name: str, why: str) -> Issue:
 def run(rules: Sequence[Rule], *, seconds: float = SECONDS) -> Run:
     """Run every rule, also after one that fails; give up after `seconds`."""
     state = Run(at_work=rules[0][0] if rules else "")
-    threading.Thread(target=_work, args=(rules, state), name="validation", daemon=True).start()
+    work = partial(
+        copy_context().run, _work, rules, state
+    )  # the limits of the skill hold there too
+    threading.Thread(target=work, name="validation", daemon=True).start()
     if state.ended.wait(max(0.0, seconds)):
         return state
     state.stopped.set()

@@ -24,13 +24,14 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 import anyio
 
-from chimera.core import tracing
+from chimera.core import capabilities, tracing
 from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import loads
 from chimera.core.secrets import without
@@ -64,6 +65,15 @@ class MCPClient:
         """Names of the servers that are asked for this tool or resource, in order."""
         return [name for name, config in self._servers.items() if config.may_have(wanted)]
 
+    def price(self, tool: str) -> Decimal | None:
+        """US dollars for one unit of the tool: the dearest of the servers that may be asked for it.
+
+        None where one of them names no price, or none is there.
+        """
+        prices = [self._servers[name].prices.get(tool) for name in self.servers_for(tool)]
+        known = [price for price in prices if price is not None]
+        return max(known) if known and len(known) == len(prices) else None
+
     def only(self, server: str) -> "MCPClient":
         """A client of one of the servers. NOT_FOUND where none has this name."""
         if server not in self._servers:
@@ -75,6 +85,7 @@ class MCPClient:
 
         RESOURCE_UNAVAILABLE where none is named; NETWORK_ERROR where none takes a connection.
         """
+        capabilities.require("MCP")
         servers = self.servers_for(wanted)
         if not servers:
             raise ChimeraError("RESOURCE_UNAVAILABLE", f"No MCP server offers {wanted}")
@@ -152,6 +163,7 @@ class MCPClient:
     async def _on(
         self, server: str, work: "Callable[[Client], Awaitable[_Answer]]", limit: float
     ) -> _Answer:
+        capabilities.require("MCP")
         try:
             with anyio.fail_after(limit):
                 async with _connected(self._servers[server]) as client:

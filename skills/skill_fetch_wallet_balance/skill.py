@@ -59,7 +59,7 @@ class FetchWalletBalance(Skill):
         cost_class=CostClass.CHEAP,
         side_effects=False,
         idempotent=True,
-        capabilities=frozenset({"NET", "CHAIN"}),
+        capabilities=frozenset({"NET", "CHAIN", "DB"}),
         timeout_sec=5,
     )
     roles = frozenset({Role.CFO_JUDGE})

@@ -9,10 +9,11 @@ import jsonschema
 import pytest
 from django.core.management import call_command
 
+from chimera.core.capabilities import CAPABILITIES
 from chimera.core.errors import CODES, ChimeraError
 from chimera.core.jsontext import dumps, loads, plain
 from skills.catalogue import KEEP_PREFIX, IncompleteSkill, Registry, registry
-from skills.contract import CAPABILITIES, GatedSkill, Skill
+from skills.contract import GatedSkill, Skill
 from skills.presenters import description_of, examples_of, skill_dict
 
 SKILLS = registry.every()

@@ -2,8 +2,9 @@
 
 import pytest
 
+from chimera.core.capabilities import CAPABILITIES
 from chimera.env import ROOT
-from skills.contract import CAPABILITIES, SkillMetadata, SkillResult
+from skills.contract import SkillMetadata, SkillResult
 from skills.contract_page import page
 
 

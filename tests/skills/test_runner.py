@@ -18,6 +18,7 @@ from django_celery_results.models import TaskResult
 from agents.models import Agent
 from chimera.core.clock import now
 from chimera.core.errors import CODES, ChimeraError
+from chimera.core.models import AuditEntry
 from skills import endings, leases, runner, tasks
 from skills.contract import Retry, SkillContext
 from skills.models import SkillExecution, Status
@@ -45,7 +46,7 @@ def gone_process() -> str:
 def test_of_two_runners_one_has_the_row(orchestrator: Agent, make_skill: MakeSkill) -> None:
     second: list[bool] = []
     nested = sync_to_async(lambda ctx: second.append(attempt(queued_one[0])) or "done")
-    calls = make_skill(nested)
+    calls = make_skill(nested, metadata={"capabilities": {"DB"}})
     queued_one = [queued(orchestrator)]
 
     attempt(queued_one[0])
@@ -223,6 +224,43 @@ def test_an_effect_that_is_not_idempotent_is_never_tried_again(
     assert len(calls) == 1 and execution.status == Status.FAILED
 
 
+@pytest.mark.parametrize("metadata", [{}, {"side_effects": True}, {"idempotent": False}])
+@pytest.mark.req("I3")
+def test_what_is_idempotent_or_has_no_effect_is_tried_again(
+    metadata: Any, orchestrator: Agent, make_skill: MakeSkill, unsteady: ChimeraError
+) -> None:
+    calls = make_skill([unsteady, "fine"], metadata=metadata)
+
+    assert call(orchestrator, "probe").status == Status.COMPLETED and len(calls) == 2
+
+
+@pytest.mark.req("I3", "X2", "X3")
+def test_an_effect_that_is_not_idempotent_is_not_repeated_when_its_worker_dies(
+    orchestrator: Agent, make_skill: MakeSkill
+) -> None:
+    power_cut = KeyboardInterrupt()  # passes through the pipeline, as a kill does
+    calls = make_skill([power_cut, "again"], metadata={"side_effects": True, "idempotent": False})
+    execution = queued(orchestrator)
+    with pytest.raises(KeyboardInterrupt):
+        attempt(execution)
+    SkillExecution.objects.update(lease_until=now() - timedelta(seconds=1))
+
+    attempt(execution)
+
+    assert execution.status == Status.FAILED and execution.error["code"] == "OUTCOME_UNKNOWN"
+    assert len(calls) == 1
+
+
+@pytest.mark.req("I3", "X2")
+def test_an_effect_that_is_not_idempotent_and_unknown_is_not_looked_up_by_doing_it_again(
+    orchestrator: Agent, make_skill: MakeSkill
+) -> None:
+    unknown = ChimeraError("OUTCOME_UNKNOWN")
+    calls = make_skill(unknown, metadata={"side_effects": True, "idempotent": False})
+
+    assert call(orchestrator, "probe").status == Status.FAILED and len(calls) == 1
+
+
 @pytest.mark.req("A0.4")
 def test_no_attempt_begins_that_could_not_end_before_the_deadline(
     orchestrator: Agent, make_skill: MakeSkill, unsteady: ChimeraError
@@ -323,6 +361,29 @@ def test_whatever_a_skill_raises_is_an_error_of_the_table(
 
     assert execution.status == Status.FAILED and execution.error["code"] == code
     assert "secret of the inside" not in str(execution.error)
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "attempts"),
+    [
+        (ValueError("the word is empty"), "INVALID_INPUT", 1),
+        (ConnectionResetError(), "NETWORK_ERROR", 3),
+        (ZeroDivisionError(), "INTERNAL_ERROR", 1),
+        (ChimeraError("SECURITY_VIOLATION"), "SECURITY_VIOLATION", 1),
+    ],
+    ids=["validation", "runtime", "critical", "security"],
+)
+@pytest.mark.req("I5")
+def test_each_kind_of_error_is_tried_as_often_as_it_may_and_only_security_is_audited(
+    raised: Exception, code: str, attempts: int, orchestrator: Agent, make_skill: MakeSkill
+) -> None:
+    calls = make_skill(raised)
+
+    execution = call(orchestrator, "probe")
+
+    assert execution.error["code"] == code and len(calls) == attempts
+    audited = AuditEntry.objects.filter(object_id=str(execution.id))
+    assert audited.count() == (code == "SECURITY_VIOLATION")
 
 
 def test_a_failure_keeps_its_partial_output(orchestrator: Agent, make_skill: MakeSkill) -> None:

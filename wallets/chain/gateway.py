@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from eth_utils.crypto import keccak
 
-from chimera.core import tracing
+from chimera.core import capabilities, tracing
 from chimera.core.errors import ChimeraError
 from wallets.chain import answers
 from wallets.chain.records import NativeTransfer, Receipt, TransferLog
@@ -49,8 +49,13 @@ class Gateway:
         self.timeout = timeout
         self.settle_tag = settle_tag
 
-    @cached_property
+    @property
     def _web3(self) -> Any:
+        capabilities.require("CHAIN")
+        return self._connected
+
+    @cached_property
+    def _connected(self) -> Any:
         # Imported here: it takes more than a second; a process without chain work never pays it.
         from web3 import HTTPProvider, Web3
 
