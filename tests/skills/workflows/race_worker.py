@@ -1,7 +1,7 @@
 """One of several processes that drive the same runs: `-m tests.skills.workflows.race_worker WHAT ...`.
 
-`make COUNT` starts runs; `drive` walks and works until none is open; `cancel` cancels every second
-one while the others drive; `tell` prints what became of them. Each prints one line of JSON.
+`make COUNT FLOW` starts runs; `drive [new]` walks and works until none is open; `cancel` cancels every
+second one while the others drive; `tell` prints what became of them. Each prints one line of JSON.
 """
 
 import json
@@ -134,7 +134,8 @@ def main(what: str, *given: str) -> None:
             answer: Any = make(int(count), FLOWS[flow])
         case "keyed", (count,):
             answer = start_keyed(int(count))
-        case "drive", ():
+        case "drive", anew:
+            make(len(anew), FLOW)
             answer = drive()
         case "cancel", ():
             answer = cancel()
