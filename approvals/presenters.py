@@ -32,7 +32,7 @@ STATES = {
         "Signed", "signature", "ok", "The agent may carry it out now, once, exactly as shown."
     ),
     "consumed": State(
-        "Done", "circle-check", "ok", "The signature was used once and cannot be used again."
+        "Used", "signature", "info", "The signature was used once and cannot be used again."
     ),
     "rejected": State(
         "Rejected", "circle-x", "bad", "Nothing was sent. The agent can read the reason."

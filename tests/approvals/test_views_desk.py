@@ -10,7 +10,9 @@ from django.urls import reverse
 from approvals.keys import key_ensure
 from approvals.models import ApprovalRequest, Decision
 from approvals.services import request_reject
+from chimera.core.clock import now
 from tests.helpers.desk_samples import PASSWORD, make_late, payment_request, person, post_request
+from tests.helpers.trouble_samples import unknown_post
 
 pytestmark = pytest.mark.django_db
 
@@ -319,3 +321,31 @@ def test_vendored_files_are_the_ones_their_checksums_name(folder: str) -> None:
         if file.is_file() and file.name != "CHECKSUMS"
     }
     assert listed == actual
+
+
+# --- what became of it ------------------------------------------------
+
+
+@pytest.mark.req("X2")
+@pytest.mark.parametrize(
+    ("state", "tone", "word", "told"),
+    [
+        ("published", "ok", "Done", "Open the post"),
+        ("publishing", "info", "Under way", "Being published"),
+        ("outcome_unknown", "warn", "Not known yet", "it is being looked up"),
+        ("publish_failed", "bad", "Not done", "The platform refused it"),
+    ],
+)
+def test_a_used_signature_is_done_only_once_the_post_is_out(
+    desk: Client, state: str, tone: str, word: str, told: str
+) -> None:
+    live = {"post_url": "https://x.com/aurora_style/status/42"} if state == "published" else {}
+    post = unknown_post(state=state, **live)
+    request = ApprovalRequest.objects.get(id=post.approval_id)
+    used = {"status": "consumed", "decided_at": now(), "consumed_by": post.execution_id}
+    ApprovalRequest.objects.filter(id=request.id).update(**used)
+
+    page = desk.get(address("request", request)).content.decode()
+
+    assert f'class="ch-outcome ch-is-{tone}"' in page
+    assert word in page and told in page
