@@ -339,7 +339,8 @@ def test_vendored_files_are_the_ones_their_checksums_name(folder: str) -> None:
 def test_a_used_signature_is_done_only_once_the_post_is_out(
     desk: Client, state: str, tone: str, word: str, told: str
 ) -> None:
-    live = {"post_url": "https://x.com/aurora_style/status/42"} if state == "published" else {}
+    shown = {"post_id": "42", "post_url": "https://x.com/aurora_style/status/42"}
+    live = shown | {"published_at": now()} if state == "published" else {}
     post = unknown_post(state=state, **live)
     request = ApprovalRequest.objects.get(id=post.approval_id)
     used = {"status": "consumed", "decided_at": now(), "consumed_by": post.execution_id}
