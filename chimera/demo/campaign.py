@@ -15,7 +15,7 @@ class Campaign:
 
     source: the TRENDS it was started with, empty for the platform's own trends.
     trends: the trends read from the source, as they were then.
-    draft: number of the draft in hand; earlier ones were refused.
+    input, run: what the run of the workflow is started with, and its id once it is known.
     approvals: step -> approval id, once asked for.
     outcome: empty while it runs, else one sentence.
     """
@@ -24,7 +24,8 @@ class Campaign:
     id: str = field(default_factory=lambda: str(uuid4()))
     source: str = ""
     trends: list[dict[str, Any]] = field(default_factory=list)
-    draft: int = 0
+    input: dict[str, Any] = field(default_factory=dict)
+    run: str = ""
     approvals: dict[str, str] = field(default_factory=dict)
     outcome: str = ""
 
@@ -51,8 +52,13 @@ class Campaign:
         fresh.write_text(jsontext.dumps(content))
         os.replace(fresh, self.path)
 
-    def start_draft(self, number: int) -> None:
-        self.draft = number
+    def prepare(self, data: dict[str, Any]) -> None:
+        """Keep the input before the run begins: the same key must come with the same body."""
+        self.input = data
+        self.save()
+
+    def begun(self, run_id: str) -> None:
+        self.run = run_id
         self.save()
 
     def remember_approval(self, step: str, approval_id: str) -> None:

@@ -1,4 +1,4 @@
-"""One agent's view of the REST API: sign in, call skills, ask for approval, wait."""
+"""One agent's view of the REST API: sign in, start a workflow, follow it."""
 
 import time
 from collections.abc import Callable
@@ -11,9 +11,7 @@ import httpx
 from chimera.core import jsontext
 
 Json = dict[str, Any]
-FINAL = {"completed", "failed", "cancelled", "blocked"}
 PATIENCE = 120.0
-EXECUTION_DEADLINE = 600.0
 
 
 class Refused(Exception):
@@ -69,28 +67,20 @@ class AgentClient:
         """The agent's own profile with its persona."""
         return self._request("GET", "/api/v1/agents/me/")
 
-    def call(self, skill: str, params: Json, key: UUID | None = None) -> Json:
-        """Call a skill and wait: the execution once completed or blocked, else Refused."""
-        headers = {"Idempotency-Key": str(key)} if key else {}
-        path = f"/api/v1/skills/{skill}/executions/"
-        execution = self._request("POST", path, {"input": params}, headers=headers, wait=30)
-        deadline = time.monotonic() + EXECUTION_DEADLINE
-        while execution["status"] not in FINAL:
-            if time.monotonic() > deadline:
-                raise Unreachable(
-                    f"{skill} is still {execution['status']} after {EXECUTION_DEADLINE:.0f} s"
-                )
-            time.sleep(0.5)
-            execution = self.execution(execution["id"])
-        return completed_or_blocked(execution)
+    def start_run(self, workflow: str, data: Json, key: UUID) -> Json:
+        """Start a run of a workflow; the same key again gives the same run."""
+        path, headers = f"/api/v1/workflows/{workflow}/runs/", {"Idempotency-Key": str(key)}
+        return self._request("POST", path, {"input": data}, headers=headers)
+
+    def run(self, run_id: str, wait: int = 0) -> Json:
+        """A run with its steps, at once or when it stops within `wait` seconds."""
+        return self._request("GET", f"/api/v1/workflow-runs/{run_id}/", wait=wait)
+
+    def cancel_run(self, run_id: str) -> Json:
+        return self._request("POST", f"/api/v1/workflow-runs/{run_id}/cancel/")
 
     def execution(self, execution_id: str) -> Json:
         return self._request("GET", f"/api/v1/executions/{execution_id}/")
-
-    def request_approval(self, action: Json, key: UUID) -> Json:
-        """Ask a person for a decision on an action; the same request again gives the same approval."""
-        headers = {"Idempotency-Key": str(key)}
-        return self._request("POST", "/api/v1/approvals/", action, headers=headers)
 
     def approval(self, approval_id: str, wait: int = 0) -> Json:
         """The state of an approval request, at once or when it changes within `wait` seconds."""
@@ -165,25 +155,11 @@ class AgentClient:
         if code == "UNAUTHENTICATED" and self._token:
             self._token = ""
             return "the access token is no longer accepted", 0.0
-        if code == "IN_PROGRESS":
-            return "the first call still runs", 0.0
-        if response.status_code == 429 and not problem.get("execution_id"):
+        if response.status_code == 429:
             return "too many calls", float(response.headers.get("Retry-After", 5))
-        # A failed execution answers with its own status; asking again would replay the same failure.
-        if response.status_code >= 500 and not problem.get("execution_id"):
+        if response.status_code >= 500:
             return f"the server answers {response.status_code}", 0.0
         return "", 0.0
-
-
-def completed_or_blocked(execution: Json) -> Json:
-    """The execution itself, or Refused with the error that it ended with."""
-    if execution["status"] in ("failed", "cancelled"):
-        error = execution.get("error") or {
-            "code": "CANCELLED",
-            "message": "The execution was cancelled",
-        }
-        raise Refused(error.get("http_status") or 500, {**error, "detail": error["message"]})
-    return execution
 
 
 def _object(response: httpx.Response) -> Json:

@@ -1,4 +1,4 @@
-"""The main job, step by step: trend, draft, verdict, a person's decision, post and payment."""
+"""The main job as the built-in workflow does it: the run is started, followed and shown, step by step."""
 
 import time
 from collections.abc import Callable
@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from chimera.demo.campaign import Campaign
-from chimera.demo.client import AgentClient, Json, Refused, completed_or_blocked
+from chimera.demo.client import AgentClient, Json, Refused
 
+WORKFLOW = "trend-to-post-with-payment"
 PLATFORM = "twitter"
 GOALS = ["street fashion from African cities", "thrift, handmade and upcycled clothes"]
 FEE = {"amount": 5, "currency": "USDC"}
-DRAFTS = 4
 GRANTED = {"approved", "consumed"}
-SETTLE_DEADLINE = 600.0
-# Stands in for a consumed token, which the API no longer shows: the idempotency key finds the call.
-USED_UP = "e30.e30.e30"
+DEADLINE = 600.0
+"""Seconds for what no person is waited for."""
 
 Say = Callable[[str, str], None]
 
@@ -34,7 +33,7 @@ class Settled:
 
 
 class Journey:
-    """One campaign on its way. Every method may run again after a crash: keys make it the same call."""
+    """One campaign on its way. Every method may run again after a crash: the key gives the same run."""
 
     def __init__(
         self, campaign: Campaign, writer: AgentClient, payer: AgentClient, say: Say
@@ -43,169 +42,157 @@ class Journey:
         self.writer = writer
         self.payer = payer
         self.say = say
+        self._said: set[tuple[str, str]] = set()
 
     def propose(self) -> tuple[Json, Json]:
         """Everything that agents may do alone: (content package, execution of the payment)."""
-        content = self._propose_post(self._candidates())
-        return content, self._propose_payment(content)
-
-    def _candidates(self) -> list[Json]:
-        """Trends, best match with the campaign's goals first."""
-        trends = self.campaign.trends or self._fetch()
-        if not trends:
-            raise Ended("no trends were found")
-        params = {"trends": trends, "campaign_goals": GOALS, "relevance_threshold": 0}
-        output = self.writer.call("semantic_filter", params, self.campaign.key("filter"))["output"]
-        scored = sorted(
-            output["filtered_trends"], key=lambda row: row["relevance_score"], reverse=True
-        )
-        best = scored[0]
-        self.say(
-            "semantic_filter",
-            f"best match of {len(scored)}: {best['trend']['topic']} ({best['relevance_score']})",
-        )
-        return [row["trend"] for row in scored]
-
-    def _fetch(self) -> list[Json]:
-        params = {"platform": PLATFORM, "limit": 20}
-        output = self.writer.call("fetch_trends", params, self.campaign.key("trends"))["output"]
-        self.say("fetch_trends", f"{output['count']} trends from {output['platform']}")
-        return list(output["trends"])
-
-    def _propose_post(self, trends: list[Json]) -> Json:
-        """The first draft that passes validation and is taken for review."""
-        persona = self.writer.me()["persona"]
-        reasons: list[str] = []
-        for number in range(self.campaign.draft, min(DRAFTS, len(trends))):
-            self.campaign.start_draft(number)
-            content = self._draft(number, trends[number], persona)
-            reason = self._verdict(number, content) or self._ask_for_post(number, content)
-            if not reason:
-                return content
-            reasons.append(reason)
-            self.say("next trend", reason)
-        raise Ended("no draft was taken for review: " + "; ".join(reasons))
-
-    def _draft(self, number: int, trend: Json, persona: Json) -> Json:
-        params = {
-            "trend": trend,
-            "persona": persona,
-            "platform": PLATFORM,
-            "content_type": "single_post",
-        }
-        execution = self.writer.call(
-            "generate_content", params, self.campaign.key(f"draft {number}")
-        )
-        content: Json = execution["output"]["content"]
-        self.say(
-            "generate_content",
-            f"“{content['captions'][:90]}” confidence {content['confidence_score']}",
-        )
-        return content
-
-    def _verdict(self, number: int, content: Json) -> str:
-        """Why the draft must not go to a person; empty if it may."""
-        key = self.campaign.key(f"verdict {number}")
-        output = self.writer.call("validate_content", {"content": content}, key)["output"]
-        issues = [f"{issue['rule']}: {issue['message']}" for issue in output["issues"]]
-        self.say("validate_content", "; ".join(issues) or "no issues")
-        return "" if output["valid"] else f"the draft breaks rules ({'; '.join(issues)})"
-
-    def _ask_for_post(self, number: int, content: Json) -> str:
-        """Ask for the post's approval; why it was not taken, empty if it was."""
-        action = {
-            "action": "publish_content",
-            "content_id": content["content_id"],
-            "platform": PLATFORM,
-        }
-        if "publish" not in self.campaign.approvals:
-            try:
-                approval = self.writer.request_approval(action, self.campaign.key(f"ask {number}"))
-            except Refused as refusal:
-                if refusal.code != "LOW_CONFIDENCE":
-                    raise
-                return str(refusal)
-            self.campaign.remember_approval("publish", approval["id"])
-        self.say("approval", f"the post waits for a person: {self.campaign.approvals['publish']}")
-        return ""
-
-    def _propose_payment(self, content: Json) -> Json:
-        """The payment without a token: blocked, and it opened its own approval request."""
-        wallet = self.writer.who.wallet_address or self.payer.who.wallet_address
-        key = self.campaign.key("balance")
-        balance = self.payer.call("fetch_wallet_balance", {"wallet_address": wallet}, key)["output"]
-        self.say(
-            "fetch_wallet_balance",
-            f"{balance['balance']} {balance['currency']} on {balance['network']}",
-        )
-        params: dict[str, Any] = {
-            **FEE,
-            "wallet_address": wallet,
-            "tx_description": f"OpenClaw fee for content {content['content_id']}",
-            "idempotency_key": str(self.campaign.key("debit")),
-        }
-        execution = self.payer.call("debit_wallet", params)
-        if execution["status"] == "blocked":
-            self.campaign.remember_approval("debit", execution["approval_id"])
-            self.say("debit_wallet", f"the payment waits for a person: {execution['approval_id']}")
-        return execution
+        deadline = time.monotonic() + DEADLINE
+        while True:
+            run = self._look()
+            if {"publish", "debit"} <= set(self.campaign.approvals):
+                content = _newest(run, "generate_content")["output"]["content"]
+                return content, {"id": _newest(run, "debit_wallet")["execution_id"]}
+            self._end_if_over(run)
+            if time.monotonic() > deadline:
+                raise Ended(f"nothing was proposed within {DEADLINE:.0f} s")
+            time.sleep(0.2)
 
     def settle(self, content: Json, payment: Json) -> Settled:
-        """Wait for both decisions, publish, and follow the payment until it is posted."""
-        post: Json | None = None
-        paid: Json | None = payment if payment["status"] == "completed" else None
-        while post is None or paid is None:
-            if post is None:
-                post = self._publish_if_approved(content, wait=5 if paid is None else 30)
-            if paid is None:
-                paid = self._paid_if_approved(payment["id"], wait=5 if post is None else 30)
-        return Settled(content["content_id"], post["post_url"], paid["output"]["tx_id"])
-
-    def _publish_if_approved(self, content: Json, wait: int) -> Json | None:
-        approval = self.writer.approval(self.campaign.approvals["publish"], wait)
-        if not self._granted("post", approval):
-            return None
-        params = {
-            "content": content,
-            "platform": PLATFORM,
-            "approval_token": approval.get("approval_token") or USED_UP,
-        }
-        try:
-            post: Json = self.writer.call("publish_content", params, self.campaign.key("publish"))[
-                "output"
-            ]
-        except Refused as refusal:
-            if refusal.code != "DUPLICATE_CONTENT":
-                raise
-            post = refusal.problem["details"]
-        self.say("publish_content", f"published: {post['post_url']}")
-        return post
-
-    def _paid_if_approved(self, execution_id: str, wait: int) -> Json | None:
-        approval_id = self.campaign.approvals.get("debit")
-        if approval_id and not self._granted("payment", self.payer.approval(approval_id, wait)):
-            return None
-        return self._await_payment(execution_id)
-
-    def _await_payment(self, execution_id: str) -> Json:
-        deadline = time.monotonic() + SETTLE_DEADLINE
-        seen = ""
-        while time.monotonic() < deadline:
-            execution = completed_or_blocked(self.payer.execution(execution_id))
-            if execution["status"] == "completed":
-                self.say("debit_wallet", f"posted, transaction {execution['output']['tx_id']}")
-                return execution
-            if execution["status"] == "outcome_unknown" and not seen:
-                seen = "outcome_unknown"
-                self.say("debit_wallet", "sent; waiting until the chain confirms it")
+        """Wait for both decisions, the post and the payment."""
+        while True:
+            run = self._look(wait=5)
+            if run["status"] == "completed":
+                post, paid = (_newest(run, name) for name in ("publish_content", "debit_wallet"))
+                return Settled(
+                    content["content_id"], post["output"]["post_url"], paid["output"]["tx_id"]
+                )
+            self._end_if_over(run)
+            self._say_if_sent(payment["id"])
             time.sleep(0.5)
-        raise Ended(f"the payment {execution_id} was not settled within {SETTLE_DEADLINE:.0f} s")
 
-    @staticmethod
-    def _granted(what: str, approval: Json) -> bool:
-        """True once a person has signed; Ended when nobody ever will."""
-        status = approval["status"]
-        if status in GRANTED or status == "pending":
-            return status in GRANTED
-        reason = approval.get("reason")
-        raise Ended(f"the {what} was not approved: {status}" + (f" ({reason})" if reason else ""))
+    def _look(self, wait: int = 0) -> Json:
+        """The run as it is now, begun where it is not yet; what is new in it is shown."""
+        if not self.campaign.input:
+            self.campaign.prepare(self._input())
+        if not self.campaign.run:
+            key = self.campaign.key("run")
+            self.campaign.begun(self.writer.start_run(WORKFLOW, self.campaign.input, key)["id"])
+        run = self.writer.run(self.campaign.run, wait)
+        for record in run["steps"]:
+            self._show(record)
+        return run
+
+    def _input(self) -> Json:
+        return {
+            **FEE,
+            **({"trends": self.campaign.trends} if self.campaign.trends else {}),
+            "campaign_goals": GOALS,
+            "relevance_threshold": 0,
+            "persona": self.writer.me()["persona"],
+            "platform": PLATFORM,
+            "wallet_address": self.writer.who.wallet_address or self.payer.who.wallet_address,
+            "tx_description": "OpenClaw fee for content",
+        }
+
+    def _show(self, record: Json) -> None:
+        """One line for a step that has ended or waits for a person, once."""
+        seen = (record["step"], record["status"])
+        if seen in self._said:
+            return
+        self._said.add(seen)
+        if record["status"] == "succeeded":
+            line = _LINES.get(record["skill_name"] or record["name"])
+            if line:
+                self.say(*line(record["output"]))
+        elif record["status"] == "blocked":
+            what, text = {
+                "signature": ("publish", "the post waits for a person"),
+                "payment": ("debit", "the payment waits for a person"),
+            }[record["name"]]
+            self.campaign.remember_approval(what, record["approval_id"])
+            self.say(record["skill_name"] or "approval", f"{text}: {record['approval_id']}")
+
+    def _end_if_over(self, run: Json) -> None:
+        """Ended where the run has failed, or where a person has said no."""
+        failed = [one for one in run["steps"] if one["status"] == "failed"]
+        if failed:
+            self._refuse_denied()
+        if run["status"] in ("failed", "cancelled"):
+            error = run["error"] or {"code": "CANCELLED", "message": "the run was cancelled"}
+            raise Ended(f"{error['code']}: {error['message']}")
+
+    def _refuse_denied(self) -> None:
+        for what, step, client in (
+            ("post", "publish", self.writer),
+            ("payment", "debit", self.payer),
+        ):
+            approval_id = self.campaign.approvals.get(step)
+            approval = client.approval(approval_id) if approval_id else {"status": "pending"}
+            if approval["status"] not in GRANTED | {"pending"}:
+                self._cancel()
+                reason = approval.get("reason")
+                why = f" ({reason})" if reason else ""
+                raise Ended(f"the {what} was not approved: {approval['status']}{why}")
+
+    def _cancel(self) -> None:
+        """Nothing of the campaign is left for a person to sign."""
+        payment = self.campaign.approvals.get("debit")
+        if payment and self.payer.approval(payment)["status"] == "pending":
+            try:
+                self.writer.cancel_run(self.campaign.run)
+            except Refused as refusal:
+                if refusal.code != "NOT_CANCELLABLE":
+                    raise
+
+    def _say_if_sent(self, execution_id: str) -> None:
+        sent = ("payment", "outcome_unknown")
+        if sent in self._said:
+            return
+        if self.payer.execution(execution_id)["status"] == "outcome_unknown":
+            self._said.add(sent)
+            self.say("debit_wallet", "sent; waiting until the chain confirms it")
+
+
+def _newest(run: Json, skill: str) -> Json:
+    """The last record of a skill in the run."""
+    found: Json = [one for one in run["steps"] if one["skill_name"] == skill][-1]
+    return found
+
+
+def _trends(output: Json) -> tuple[str, str]:
+    return "fetch_trends", f"{output['count']} trends from {output['platform']}"
+
+
+def _relevant(output: Json) -> tuple[str, str]:
+    rows = sorted(output["filtered_trends"], key=lambda row: row["relevance_score"])
+    best: Json = rows[-1] if rows else {"trend": {"topic": "none"}, "relevance_score": 0}
+    topic, score = best["trend"]["topic"], best["relevance_score"]
+    return "semantic_filter", f"best match of {len(rows)}: {topic} ({score})"
+
+
+def _draft(output: Json) -> tuple[str, str]:
+    content = output["content"]
+    text = f"“{content['captions'][:90]}” confidence {content['confidence_score']}"
+    return "generate_content", text
+
+
+def _verdict(output: Json) -> tuple[str, str]:
+    issues = [f"{issue['rule']}: {issue['message']}" for issue in output["issues"]]
+    return "validate_content", "; ".join(issues) or "no issues"
+
+
+def _balance(output: Json) -> tuple[str, str]:
+    text = f"{output['balance']} {output['currency']} on {output['network']}"
+    return "fetch_wallet_balance", text
+
+
+_LINES: dict[str, Callable[[Any], tuple[str, str]]] = {
+    "fetch_trends": _trends,
+    "semantic_filter": _relevant,
+    "generate_content": _draft,
+    "validate_content": _verdict,
+    "go back": lambda output: ("next trend", output["why"] or "the draft is too uncertain"),
+    "fetch_wallet_balance": _balance,
+    "publish_content": lambda output: ("publish_content", f"published: {output['post_url']}"),
+    "debit_wallet": lambda output: ("debit_wallet", f"posted, transaction {output['tx_id']}"),
+}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from pytest_httpserver import HTTPServer
@@ -12,7 +13,8 @@ from chimera.demo.campaign import Campaign
 from chimera.demo.client import AgentClient, Credentials, Refused, Unreachable
 
 WHO = Credentials("Aurora", "orchestrator", "id", "secret", "0x0")
-CALL = "/api/v1/skills/echo/executions/"
+CALL = "/api/v1/workflows/echo/runs/"
+KEY = uuid4()
 DONE = {"id": "e1", "status": "completed", "output": {"x": 1}}
 
 
@@ -43,43 +45,23 @@ def test_busy_server_is_asked_again_with_the_same_key(
         in_turn(answer(503, {"code": "UNAVAILABLE"}), answer(200, DONE))
     )
     key = Campaign(path=tmp_path / "c.json").key("echo")
-    assert client.call("echo", {"x": 1}, key) == DONE
+    assert client.start_run("echo", {"x": 1}, key) == DONE
     assert keys(httpserver) == [str(key)] * 2
 
 
-def test_failed_execution_is_refused_and_not_asked_again(
-    client: AgentClient, httpserver: HTTPServer
-) -> None:
-    problem = {"code": "PLATFORM_ERROR", "execution_id": "e1", "detail": "it said no"}
-    httpserver.expect_request(CALL).respond_with_handler(in_turn(answer(503, problem)))
-    with pytest.raises(Refused, match="PLATFORM_ERROR: it said no"):
-        client.call("echo", {})
+def test_a_refused_start_is_not_asked_again(client: AgentClient, httpserver: HTTPServer) -> None:
+    problem = {"code": "FORBIDDEN", "detail": "no stand-in"}
+    httpserver.expect_request(CALL).respond_with_handler(in_turn(answer(403, problem)))
+    with pytest.raises(Refused, match="FORBIDDEN: no stand-in"):
+        client.start_run("echo", {}, KEY)
     assert len(keys(httpserver)) == 1
-
-
-def test_execution_that_fails_while_it_is_waited_for_is_refused_with_its_error(
-    client: AgentClient, httpserver: HTTPServer
-) -> None:
-    httpserver.expect_request(CALL).respond_with_json({"id": "e1", "status": "queued"}, 202)
-    error = {"code": "TX_FAILED", "message": "no gas", "http_status": 502}
-    failed = {"id": "e1", "status": "failed", "error": error}
-    httpserver.expect_request("/api/v1/executions/e1/").respond_with_json(failed)
-    with pytest.raises(Refused, match="TX_FAILED: no gas") as refusal:
-        client.call("echo", {})
-    assert refusal.value.status == 502
-
-
-def test_blocked_execution_is_returned_at_once(client: AgentClient, httpserver: HTTPServer) -> None:
-    blocked = {"id": "e1", "status": "blocked", "approval_id": "a1"}
-    httpserver.expect_request(CALL).respond_with_json(blocked, 202)
-    assert client.call("echo", {}) == blocked
 
 
 def test_lost_access_token_is_replaced_once(client: AgentClient, httpserver: HTTPServer) -> None:
     httpserver.expect_request(CALL).respond_with_handler(
         in_turn(answer(401, {"code": "UNAUTHENTICATED"}), answer(200, DONE))
     )
-    assert client.call("echo", {}) == DONE
+    assert client.start_run("echo", {}, KEY) == DONE
     assert [seen.path for seen, _ in httpserver.log].count("/oauth/token/") == 2
 
 
@@ -88,14 +70,14 @@ def test_refused_approval_token_is_no_reason_to_sign_in_again(
 ) -> None:
     httpserver.expect_request(CALL).respond_with_json({"code": "INVALID_TOKEN"}, 401)
     with pytest.raises(Refused, match="INVALID_TOKEN"):
-        client.call("echo", {})
+        client.start_run("echo", {}, KEY)
     assert [seen.path for seen, _ in httpserver.log].count("/oauth/token/") == 1
 
 
 def test_rate_limit_is_waited_out_as_told(client: AgentClient, httpserver: HTTPServer) -> None:
     limited = answer(429, {"code": "RATE_LIMITED"}, **{"Retry-After": "1"})
     httpserver.expect_request(CALL).respond_with_handler(in_turn(limited, answer(200, DONE)))
-    assert client.call("echo", {}) == DONE
+    assert client.start_run("echo", {}, KEY) == DONE
 
 
 def test_wrong_credentials_are_said_so_with_a_hint(httpserver: HTTPServer) -> None:
@@ -118,7 +100,7 @@ def test_numbers_keep_their_digits_on_the_way_out_and_back(
 ) -> None:
     text = '{"id":"e1","status":"completed","output":{"amount":0.10}}'
     httpserver.expect_request(CALL).respond_with_data(text, content_type="application/json")
-    output = client.call("echo", {})["output"]
+    output = client.start_run("echo", {}, KEY)["output"]
     assert jsontext.dumps(output) == '{"amount":0.10}'
 
 

@@ -13,93 +13,97 @@ from chimera.demo.campaign import Campaign
 from chimera.demo.client import AgentClient, Credentials
 from chimera.demo.journey import Ended, Journey, Settled
 
-TRENDS = [{"topic": "first"}, {"topic": "second"}]
+RELEVANT = [{"trend": {"topic": "second"}, "relevance_score": 0.4}]
+CONTENT = {"content_id": "second", "captions": "Second", "confidence_score": 0.8}
+ISSUES = [{"rule": "language", "severity": "error", "message": "no"}]
+BALANCE = {"balance": 100, "currency": "USDC", "network": "devnet"}
 POST_URL = "http://world/posts/1"
 
 
-class Api:
-    """Answers like the API: a key that was seen gets the first answer again.
+STEPS: list[dict[str, Any]] = [
+    {"skill_name": "fetch_trends", "output": {"count": 2, "platform": "twitter"}},
+    {"skill_name": "semantic_filter", "output": {"filtered_trends": RELEVANT}},
+    {"skill_name": "generate_content", "output": {"content": CONTENT | {"content_id": "first"}}},
+    {"skill_name": "validate_content", "output": {"issues": ISSUES}},
+    {"name": "go back", "output": {"to": "candidates", "why": "language: no"}},
+    {"skill_name": "generate_content", "output": {"content": CONTENT}},
+    {"skill_name": "validate_content", "output": {"issues": []}},
+    {"skill_name": "fetch_wallet_balance", "output": BALANCE},
+    {"name": "signature", "status": "blocked", "approval_id": "post"},
+    {
+        "name": "payment",
+        "skill_name": "debit_wallet",
+        "status": "blocked",
+        "approval_id": "payment",
+    },
+]
+ENDS: list[dict[str, Any]] = [
+    {"skill_name": "publish_content", "output": {"post_url": POST_URL}},
+    {"name": "payment", "skill_name": "debit_wallet", "output": {"tx_id": "0xabc"}},
+]
 
-    effects: skill -> how often it really ran. decisions: approval id -> its state.
+
+class Api:
+    """Answers like the API: a key that was seen gives the first run, which goes on by itself.
+
+    started: body of each run; decisions: approval id -> its state; failure: how the run ends.
     """
 
     def __init__(self) -> None:
-        self.seen: dict[tuple[str, str], dict[str, Any]] = {}
-        self.effects: dict[str, int] = {}
+        self.seen: dict[str, str] = {}
+        self.started: list[dict[str, Any]] = []
         self.decisions = {"post": "approved", "payment": "approved"}
-        self.refusals: list[dict[str, Any]] = []
-        self.valid = [True]
+        self.failure: dict[str, Any] | None = None
+        self.looked = 0
+        self.cancelled = 0
 
     def __call__(self, request: Request) -> Response:
         status, body = self._answer(request)
         return Response(jsontext.dumps(body), status, content_type="application/json")
 
     def _answer(self, request: Request) -> tuple[int, dict[str, Any]]:
-        parts = request.path.strip("/").split("/")[2:]
-        body = jsontext.loads(request.data) if request.data else {}
-        match parts:
+        match request.path.strip("/").split("/")[2:]:
             case ["agents", "me"]:
                 return 200, {"persona": {"name": "Aurora"}}
-            case ["approvals"]:
-                return self._ask(request.headers["Idempotency-Key"])
             case ["approvals", name]:
-                return 200, {
-                    "id": name,
-                    "status": self.decisions[name],
-                    "reason": "too loud",
-                    "approval_token": "a.b.c",
-                }
+                return 200, {"status": self.decisions[name], "reason": "too loud"}
             case ["executions", "debit_wallet"]:
-                return 200, {
-                    "id": "debit_wallet",
-                    "status": "completed",
-                    "output": {"tx_id": "0xabc"},
-                }
-            case ["skills", name, "executions"]:
-                params = body["input"]
-                key = request.headers.get("Idempotency-Key") or params["idempotency_key"]
-                return 200, self._once(name, key, params)
+                return 200, {"id": "debit_wallet", "status": "outcome_unknown"}
+            case ["workflows", _, "runs"]:
+                return 202, {"id": self._begun(request)}
+            case ["workflow-runs", _, "cancel"]:
+                self.cancelled += 1
+                return 200, {}
+            case ["workflow-runs", name] if name in self.seen.values():
+                return 200, self._run()
         return 404, {"code": "NOT_FOUND"}
 
-    def _ask(self, key: str) -> tuple[int, dict[str, Any]]:
-        if self.refusals:
-            return 422, self.refusals.pop(0)
-        return 201, self._once("approval", key, {}) | {"id": "post"}
+    def _begun(self, request: Request) -> str:
+        key = request.headers["Idempotency-Key"]
+        if key not in self.seen:
+            self.started.append(jsontext.loads(request.data))
+        return self.seen.setdefault(key, f"run {len(self.started)}")
 
-    def _once(self, name: str, key: str, params: dict[str, Any]) -> dict[str, Any]:
-        if (name, key) not in self.seen:
-            self.effects[name] = self.effects.get(name, 0) + 1
-            output = self._output(name, params)
-            status = {"debit_wallet": "blocked"}.get(name, "completed")
-            self.seen[name, key] = {
-                "id": name,
-                "status": status,
-                "output": output,
-                "approval_id": "payment",
-            }
-        return self.seen[name, key]
+    def _run(self) -> dict[str, Any]:
+        """One step more each time that somebody looks; the end once all is decided."""
+        self.looked += 1
+        steps = STEPS[: self.looked]
+        status, decided = "running", set(self.decisions.values())
+        if self.failure and self.looked > 2:
+            return {"status": "failed", "error": self.failure, "steps": []}
+        if self.looked > len(STEPS) + 1:
+            if decided == {"approved"}:
+                status, steps = "completed", [*STEPS[:-2], *ENDS]
+            else:
+                steps = [*steps, {"name": "signature", "status": "failed"}]
+        told = [record(at, step) for at, step in enumerate(steps)]
+        return {"status": status, "error": None, "steps": told}
 
-    def _output(self, name: str, params: dict[str, Any]) -> dict[str, Any] | None:
-        match name:
-            case "fetch_trends":
-                return {"trends": TRENDS, "count": 2, "platform": "twitter"}
-            case "semantic_filter":
-                scores = zip(params["trends"], (0.9, 0.4), strict=True)
-                return {"filtered_trends": [{"trend": t, "relevance_score": s} for t, s in scores]}
-            case "generate_content":
-                topic = params["trend"]["topic"]
-                return {
-                    "content": {"content_id": topic, "captions": topic, "confidence_score": 0.8}
-                }
-            case "validate_content":
-                issue = {"rule": "language", "severity": "error", "message": "no"}
-                valid = self.valid.pop(0) if len(self.valid) > 1 else self.valid[0]
-                return {"valid": valid, "issues": [] if valid else [issue]}
-            case "publish_content":
-                return {"post_url": POST_URL}
-            case "fetch_wallet_balance":
-                return {"balance": 100, "currency": "USDC", "network": "devnet"}
-        return None
+
+def record(at: int, step: dict[str, Any]) -> dict[str, Any]:
+    skill = step.get("skill_name")
+    whole = {"step": str(at), "name": skill, "skill_name": skill, "status": "succeeded"}
+    return whole | {"execution_id": skill} | step
 
 
 @pytest.fixture
@@ -134,78 +138,81 @@ def drive(one: Journey) -> Settled:
     return one.settle(*one.propose())
 
 
-ONE_EACH = dict.fromkeys(
-    (
-        "fetch_trends",
-        "semantic_filter",
-        "generate_content",
-        "validate_content",
-        "approval",
-        "fetch_wallet_balance",
-        "debit_wallet",
-        "publish_content",
-    ),
-    1,
-)
+SETTLED = Settled("second", POST_URL, "0xabc")
+SAID = [
+    "fetch_trends",
+    "semantic_filter",
+    "generate_content",
+    "validate_content",
+    "next trend",
+    "generate_content",
+    "validate_content",
+    "fetch_wallet_balance",
+    "approval",
+    "debit_wallet",
+    "debit_wallet",
+    "publish_content",
+    "debit_wallet",
+]
 
 
-def test_campaign_ends_with_one_post_and_one_payment(
+def test_the_run_is_told_step_by_step_and_ends_with_one_post_and_one_payment(
     api: Api, httpserver: HTTPServer, tmp_path: Path
 ) -> None:
-    assert drive(journey(httpserver, tmp_path)) == Settled("first", POST_URL, "0xabc")
-    assert api.effects == ONE_EACH
+    said: list[str] = []
+    one = journey(httpserver, tmp_path)
+    one.say = lambda step, text: said.append(step)
+
+    assert drive(one) == SETTLED
+    assert said == SAID
+    assert api.started[0]["input"]["persona"] == {"name": "Aurora"}
 
 
 @pytest.mark.req("X3")
-@pytest.mark.parametrize("step", sorted(ONE_EACH))
-def test_campaign_killed_after_any_step_goes_on_and_doubles_nothing(
-    api: Api, httpserver: HTTPServer, tmp_path: Path, step: str
+@pytest.mark.parametrize("step", ["start", *sorted(set(SAID))])
+def test_campaign_killed_after_any_step_goes_on_with_the_same_run(
+    api: Api, httpserver: HTTPServer, tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    one = journey(httpserver, tmp_path, kill_after=step)
+    if step == "start":  # the run has begun, and its id was never written down
+        monkeypatch.setattr(one.campaign, "begun", killed)
     with pytest.raises(Killed):
-        drive(journey(httpserver, tmp_path, kill_after=step))
-    assert drive(journey(httpserver, tmp_path)) == Settled("first", POST_URL, "0xabc")
-    assert api.effects == ONE_EACH
+        drive(one)
+
+    assert drive(journey(httpserver, tmp_path)) == SETTLED
+    assert len(api.started) == 1
 
 
-def test_rejected_post_ends_the_campaign_with_the_reason_and_publishes_nothing(
-    api: Api, httpserver: HTTPServer, tmp_path: Path
+def killed(run_id: str) -> None:
+    raise Killed
+
+
+@pytest.mark.parametrize(
+    ("what", "status", "cancelled"), [("post", "rejected", 1), ("payment", "expired", 0)]
+)
+def test_a_no_ends_the_campaign_with_its_reason_and_leaves_nothing_to_sign(
+    api: Api, httpserver: HTTPServer, tmp_path: Path, what: str, status: str, cancelled: int
 ) -> None:
-    api.decisions["post"] = "rejected"
-    with pytest.raises(Ended, match=r"the post was not approved: rejected \(too loud\)"):
+    api.decisions = {"post": "approved", "payment": "pending"} | {what: status}
+    with pytest.raises(Ended, match=rf"the {what} was not approved: {status} \(too loud\)"):
         drive(journey(httpserver, tmp_path))
-    assert "publish_content" not in api.effects
+    assert api.cancelled == cancelled
 
 
-def test_expired_payment_ends_the_campaign(
+def test_a_run_that_fails_ends_the_campaign_with_its_error(
     api: Api, httpserver: HTTPServer, tmp_path: Path
 ) -> None:
-    api.decisions["payment"] = "expired"
-    with pytest.raises(Ended, match="the payment was not approved: expired"):
+    api.failure = {"code": "LOW_CONFIDENCE", "message": "0.61, two attempts left"}
+    with pytest.raises(Ended, match=r"LOW_CONFIDENCE: 0\.61"):
         drive(journey(httpserver, tmp_path))
 
 
-def test_draft_of_low_confidence_gives_way_to_the_next_trend(
+def test_a_campaign_with_trends_of_its_own_brings_them(
     api: Api, httpserver: HTTPServer, tmp_path: Path
 ) -> None:
-    api.refusals = [{"code": "LOW_CONFIDENCE", "detail": "0.61, two attempts left"}]
-    assert drive(journey(httpserver, tmp_path)).content_id == "second"
+    one = journey(httpserver, tmp_path)
+    one.campaign.trends = [{"topic": "mine"}]
 
+    drive(one)
 
-def test_restart_after_a_refused_draft_goes_on_with_the_draft_that_was_taken(
-    api: Api, httpserver: HTTPServer, tmp_path: Path
-) -> None:
-    api.refusals = [{"code": "LOW_CONFIDENCE", "detail": "0.61, two attempts left"}]
-    with pytest.raises(Killed):
-        drive(journey(httpserver, tmp_path, kill_after="approval"))
-    assert drive(journey(httpserver, tmp_path)).content_id == "second"
-    assert api.effects["generate_content"] == 2
-
-
-def test_campaign_without_a_valid_draft_ends_and_asks_nobody(
-    api: Api, httpserver: HTTPServer, tmp_path: Path
-) -> None:
-    api.valid = [False]
-    with pytest.raises(Ended, match="breaks rules"):
-        drive(journey(httpserver, tmp_path))
-    assert "approval" not in api.effects
-    assert "debit_wallet" not in api.effects
+    assert api.started[0]["input"]["trends"] == [{"topic": "mine"}]
