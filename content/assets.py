@@ -97,7 +97,11 @@ def resolved(content: str, refs: list[str], task_id: UUID) -> tuple[str, list[As
         text = "" if named.files else named.text
         return text, [named, *assets.values()]
     written = ContentPackage.objects.filter(task_id=task_id).order_by("id")[:MOST_OF_A_TASK]
-    texts = [asset for asset in map(_as_asset, written) if asset and asset.text == text]
+    texts = [
+        asset
+        for asset in map(_as_asset, written)
+        if asset and not asset.files and asset.text == text
+    ]
     return text, [*texts[:1], *assets.values()]
 
 

@@ -172,6 +172,14 @@ ERRORS: dict[str, tuple[str, ...]] = {
     "fetch_wallet_balance": ("WALLET_ERROR", "NETWORK_ERROR", "INVALID_ADDRESS"),
     "debit_wallet": ("INSUFFICIENT_BALANCE", "TX_FAILED", "INVALID_ADDRESS", "NETWORK_ERROR"),
     "register_openclaw_profile": ("REGISTRATION_FAILED", "INVALID_PROFILE", "NETWORK_ERROR"),
+    "skill_generate_media_asset": (
+        "BUDGET_EXCEEDED",
+        "GENERATION_TIMEOUT",
+        "SAFETY_VIOLATION",
+        "MEDIA_GENERATION_FAILED",
+        "LLM_ERROR",
+        "INVALID_PERSONA",
+    ),
     "skill_execute_publish_intent": (
         "UNSUPPORTED_ACTION",
         "BUDGET_EXCEEDED",

@@ -7,8 +7,9 @@ passed on.
 
 import os
 import re
+from decimal import Decimal
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -25,6 +26,11 @@ class ServerConfig(BaseModel):
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
     offers: list[str] = Field(
         default=[], description="Tools and beginnings of resource URIs; empty: asked for anything"
+    )
+    prices: dict[str, Annotated[Decimal, Field(ge=0)]] = Field(
+        default={},
+        description="US dollars that a tool asks for one image or one second of video; a tool without "
+        "a price is not called by skills that have a budget",
     )
     command: str | None = None
     args: list[str] = []
