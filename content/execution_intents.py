@@ -91,7 +91,8 @@ def intent_revision(
 ) -> tuple[ContentRevision, PlatformAccount]:
     """The stored post of the intent and its account.
 
-    UNSUPPORTED_ACTION, BUDGET_EXCEEDED, and INVALID_INPUT naming the field.
+    UNSUPPORTED_ACTION, BUDGET_EXCEEDED and INVALID_INPUT naming the field; DUPLICATE_CONTENT with
+    the post that has been made for it.
     """
     if intent.action not in CARRIED_OUT:
         why = f"{intent.action} is not carried out here: {INSTEAD[intent.action]}"
@@ -117,7 +118,11 @@ def intent_revision(
     trends = [trend for asset in made for trend in asset.trends]
     package["trend_refs"] = list(dict.fromkeys(ref for asset in made for ref in asset.trend_refs))
     content = _stored(agent, package, trends)
-    return content.current, _account(content, agent, intent)
+    account = _account(content, agent, intent)
+    standing = services.publication_of(content.id, account.platform)
+    if standing:
+        raise services.duplicate_error(standing)
+    return content.current, account
 
 
 def intent_action(revision: ContentRevision, account: PlatformAccount) -> dict[str, Any]:

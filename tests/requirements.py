@@ -189,6 +189,7 @@ ERRORS: dict[str, tuple[str, ...]] = {
         "INVALID_TOKEN",
         "TOKEN_EXPIRED",
         "INVALID_CONTENT",
+        "DUPLICATE_CONTENT",
         "SAFETY_VIOLATION",
         "PUBLISH_FAILED",
         "PLATFORM_ERROR",

@@ -97,6 +97,7 @@ class ExecutePublishIntent(GatedSkill):
         "INVALID_TOKEN",
         "TOKEN_EXPIRED",
         "INVALID_CONTENT",
+        "DUPLICATE_CONTENT",
         "SAFETY_VIOLATION",
         "PUBLISH_FAILED",
         "PLATFORM_ERROR",

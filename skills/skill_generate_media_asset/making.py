@@ -25,6 +25,7 @@ from skills.skill_generate_media_asset.contract import Input, SafetyCheck
 from skills.skill_generate_media_asset.purse import Purse
 
 TRIES = 3
+REQUEST_SECONDS = 30.0
 LONGEST_CLIP = 10
 SLACK = 5.0
 """Seconds by which a tool may outlast the limit of the whole, so that the whole ends first."""
@@ -78,14 +79,18 @@ async def _worded(ctx: SkillContext[Input], brief: Brief, purse: Purse) -> tuple
             for safety in (False, True):
                 await purse.pay(model.name, _dearest(ctx, model))
                 frame = brief.frame(subject, safety=safety)
+                budget = budget_of(ctx.token_budget)
                 drafter = Drafter(
-                    connection, model, frame, allowed, budget_of(ctx.token_budget), 60.0, removed
+                    connection, model, frame, allowed, budget, REQUEST_SECONDS, removed
                 )
                 try:
                     draft = await drafter.draft()
                 except Offensive:
                     problem = ChimeraError("SAFETY_VIOLATION", "The text came out offensive twice")
                     continue
+                except TimeoutError:
+                    problem = ChimeraError("LLM_ERROR", f"{model.name} did not answer in time")
+                    break
                 except ChimeraError as failed:
                     problem = failed
                     break

@@ -14,7 +14,10 @@ from approvals.models import ApprovalRequest
 from chimera.core.clock import now
 from chimera.core.errors import ChimeraError
 from content import publishing
+from content.connections import account_connect
 from content.models import PlatformAccount, Publication
+from content.platforms.base import Credentials, RemotePost
+from content.platforms.twitter.adapter import TwitterAdapter
 from skills import gating, runner
 from skills.models import SkillExecution, Status
 from skills.services import submit
@@ -181,6 +184,36 @@ def test_a_production_posts_with_no_account_of_the_sandbox(
 
     assert list(error["details"]["errors"]) == ["intent.target.channelId"]
     assert sent() == [] and not Publication.objects.exists()
+
+
+@pytest.mark.req("B3.2", "B3.4")
+def test_a_production_posts_on_the_network_what_a_person_signed(
+    orchestrator: Agent,
+    account: PlatformAccount,
+    sent: Sent,
+    reviewer: User,
+    approval_key: Any,
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    live = {"platform": account.platform, "handle": account.handle, "mode": "live"}
+    own = PlatformAccount.objects.create(**live, agent=orchestrator)
+    account_connect(account=own, credentials=Credentials("token"), actor="system:test")
+    deploy(settings, "production")
+    wanted = reviewed(orchestrator, intent(account), reviewer)
+    posted: list[Any] = []
+
+    def send(self: Any, given: Any, keep: Any) -> RemotePost:
+        posted.append(given)
+        return RemotePost("1", "https://x.com/aurora/status/1", now())
+
+    monkeypatch.setattr(TwitterAdapter, "prepare", lambda *given: None)
+    monkeypatch.setattr(TwitterAdapter, "send", send)
+
+    made = execute(orchestrator, wanted, "production")
+
+    assert made.output["externalRef"] == "1" and [given.text for given in posted] == [TEXT]
+    assert posted[0].base_url == TwitterAdapter.base_url and sent() == []
 
 
 # --- what it says of failures ---------------------------------------------------------------------

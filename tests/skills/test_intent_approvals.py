@@ -72,9 +72,10 @@ def killed_at(
 
 @pytest.mark.req("B3.4")
 def test_the_judge_of_a_sandbox_makes_a_row_of_its_own_key_and_uses_it_up(
-    orchestrator: Agent, account: PlatformAccount, sent: Sent
+    orchestrator: Agent, account: PlatformAccount, sent: Sent, reviewer: User, client: Client
 ) -> None:
     made = execute(orchestrator, intent(account))
+    client.force_login(reviewer)
 
     assert made.output["status"] == "executed" and len(sent()) == 1
     request, key = ApprovalRequest.objects.get(), SigningKey.objects.get()
@@ -84,6 +85,7 @@ def test_the_judge_of_a_sandbox_makes_a_row_of_its_own_key_and_uses_it_up(
     said = AuditEntry.objects.get(action="approval.approved")
     assert (said.actor, said.data["kid"]) == (JUDGE, key.kid)
     assert jwks() == {"keys": []}, "nobody outside is told to trust it"
+    assert "Open the post" in client.get(f"/review/{request.id}/").content.decode()
 
 
 @pytest.mark.req("B3.4")
@@ -236,16 +238,36 @@ def test_a_review_of_another_action_is_refused_and_not_used_up(
 
 
 @pytest.mark.req("B3.4")
+@pytest.mark.provokes(NAME, "DUPLICATE_CONTENT")
+@pytest.mark.parametrize("judged", [True, False])
+def test_an_intent_that_was_posted_is_not_posted_again_even_without_its_key(
+    orchestrator: Agent,
+    account: PlatformAccount,
+    sent: Sent,
+    reviewer: User,
+    approval_key: Any,
+    judged: bool,
+) -> None:
+    asked = intent(account)
+    wanted = asked if judged else reviewed(orchestrator, asked, reviewer)
+    first = execute(orchestrator, wanted)
+    SkillExecution.objects.update(idempotency_key=None)  # as if the key had never been seen
+
+    error = execute(orchestrator, wanted).output["error"]
+
+    assert error["code"] == "DUPLICATE_CONTENT" and len(sent()) == 1
+    assert error["details"]["post_id"] == first.output["externalRef"]
+    assert ApprovalRequest.objects.count() == 1
+
+
+@pytest.mark.req("B3.4")
 def test_a_signature_is_used_once(
     orchestrator: Agent, account: PlatformAccount, sent: Sent, reviewer: User, approval_key: Any
 ) -> None:
     wanted = reviewed(orchestrator, intent(account), reviewer)
-    execute(orchestrator, wanted)
-    SkillExecution.objects.update(idempotency_key=None)  # as if the key had never been seen
+    ApprovalRequest.objects.update(status="consumed", consumed_by=uuid4())
 
-    made = execute(orchestrator, wanted)
-
-    assert made.output["error"]["code"] == "INVALID_TOKEN" and len(sent()) == 1
+    assert refused(execute(orchestrator, wanted), sent)[0] == "INVALID_TOKEN"
 
 
 @pytest.mark.req("B3.4")
