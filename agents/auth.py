@@ -116,3 +116,15 @@ def agent_of(request: Request) -> Agent:
     principal = request.user
     assert isinstance(principal, AgentPrincipal)  # HasScope ran before every view
     return principal.agent
+
+
+def writer_of(request: Request) -> Agent:
+    """The calling agent of a request that changes something; RATE_LIMITED when it does so too often."""
+    agent = agent_of(request)
+    count_write(agent)
+    return agent
+
+
+def count_write(agent: Agent) -> None:
+    """Count a change that is no call of a skill. RATE_LIMITED."""
+    ratelimit.hit(f"write:{agent.id}", settings.CHIMERA.chimera_rate_limit)

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agents.auth import agent_of
+from agents.auth import agent_of, writer_of
 from agents.models import Agent
 from approvals import services
 from approvals.keys import jwks_text
@@ -56,7 +56,7 @@ class ApprovalCreate(APIView):
     )
     def post(self, request: Request) -> Response:
         """Ask a person for an approval; a second open request for the same action is the first."""
-        opened, fresh = open_request(agent_of(request), parse_body(request.data))
+        opened, fresh = open_request(writer_of(request), parse_body(request.data))
         return Response(as_dict(opened, services.token_of(opened)), status=201 if fresh else 200)
 
 

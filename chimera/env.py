@@ -83,7 +83,9 @@ class Env(BaseSettings):
         86400, ge=60, description="Seconds a request waits for a person"
     )
     chimera_rate_limit: int = Field(
-        60, ge=1, description="Skill calls an agent may make in sliding 60 seconds"
+        60,
+        ge=1,
+        description="Skill calls an agent may make in sliding 60 seconds, and as many other changes",
     )
     chimera_read_rate_limit: int = Field(
         600, ge=1, description="Other API reads an agent may make in sliding 60 seconds"

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agents.auth import agent_of
+from agents.auth import writer_of
 from chimera.core.clock import iso
 from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import plain
@@ -106,7 +106,7 @@ class ContentList(ListAPIView):  # type: ignore[type-arg]  # no serializer: pres
     )
     def post(self, request: Request) -> Response:
         """Store a package of one's own making as a draft."""
-        agent, package = agent_of(request), parse_package(request.data)
+        agent, package = writer_of(request), parse_package(request.data)
         if Package.objects.filter(id=package["content_id"]).exists():
             message = f"content_id {package['content_id']} exists; PATCH it to make a new revision"
             raise ChimeraError("CONCURRENCY_ERROR", message, errors={"content_id": [message]})
@@ -135,7 +135,7 @@ class ContentDetail(APIView):
     )
     def patch(self, request: Request, content_id: UUID) -> Response:
         """Change fields of one's own package: a new revision, to be validated and approved anew."""
-        agent, package = agent_of(request), services.content_get(content_id)
+        agent, package = writer_of(request), services.content_get(content_id)
         if package.agent_id != agent.id:
             raise ChimeraError("FORBIDDEN", "Only the agent that made a package may revise it")
         changed = parse_package({**package.current.data, **_changes(content_id, request.data)})

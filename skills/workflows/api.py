@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agents.auth import AgentPrincipal, agent_of
+from agents.auth import AgentPrincipal, agent_of, writer_of
 from chimera.core import ratelimit
 from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import NO_TEXT, plain, unstorable
@@ -112,7 +112,7 @@ class WorkflowList(ListAPIView):  # type: ignore[type-arg]  # no serializer: pre
     )
     def post(self, request: Request) -> Response:
         """Store a workflow, or a new version of one of yours."""
-        agent = agent_of(request)
+        agent = writer_of(request)
         if not isinstance(request.data, dict):
             raise ChimeraError("INVALID_INPUT", "The body must be a workflow definition")
         stored = services.workflow_store(agent=agent, data=request.data, actor=agent.actor)

@@ -10,15 +10,18 @@ from django.contrib.auth.models import User
 
 from agents.models import Agent
 from agents.roles import Role
+from approvals.models import ApprovalRequest
 from chimera.core import ratelimit
 from chimera.core.clock import now
 from chimera.core.errors import ChimeraError
+from content.models import ContentPackage
 from skills.models import SkillExecution, Status
 from skills.services import execution_cancel, submit
-from tests.helpers.calls import call, drive
+from tests.helpers.calls import call, drive, package
 
 MakeSkill = Callable[..., Any]
 URL = "/api/v1/skills/{}/executions/"
+CONTENT = "/api/v1/content/"
 
 
 def post(client: Any, skill: str, body: Any, **headers: str) -> Any:
@@ -54,6 +57,23 @@ def test_above_the_rate_even_an_unknown_skill_answers_429(
     assert (answer.status_code, answer.json()["code"]) == (429, "RATE_LIMITED")
     assert 1 <= int(answer.headers["Retry-After"]) <= 60
     assert not SkillExecution.objects.exists()
+
+
+@pytest.mark.req("W5")
+def test_other_changes_have_a_limit_of_their_own(
+    api: Any, orchestrator: Agent, limit: Callable[[int], None]
+) -> None:
+    client = api(orchestrator)
+    limit(1)
+    content = package()
+    assert client.post(CONTENT, content, content_type="application/json").status_code == 201
+
+    for path in (CONTENT, "/api/v1/approvals/", "/api/v1/workflows/"):
+        answer = client.post(path, package(), content_type="application/json")
+        assert (answer.status_code, answer.json()["code"]) == (429, "RATE_LIMITED")
+
+    assert ContentPackage.objects.count() == 1 and not ApprovalRequest.objects.exists()
+    assert post(client, "echo", {"input": {}}).status_code == 202
 
 
 def test_an_unknown_skill_is_told_before_the_body_is_read(api: Any, orchestrator: Agent) -> None:

@@ -39,9 +39,9 @@ FLOWS = {
 2. generate_content with a task_id of your own, that trend, the goal and your persona
    (it stands in the resource chimera://agents/me). It stores a draft with a content_id.
 3. validate_content with the draft. Where it finds issues, generate again; go on only with valid=true.
-4. Ask a person: POST /api/v1/approvals/ with
-   {{"action": "publish_content", "content_id": "...", "platform": "{platform}"}} and the same access
-   token. Tell the user that the post waits at /review/.
+4. Ask a person: request_approval with
+   {{"action": "publish_content", "content_id": "...", "platform": "{platform}"}}. Tell the user that
+   the post waits at /review/.
 5. Read chimera://approvals/ followed by the id of the answer until its status is approved; it then
    holds the approval_token. On rejected or changes_requested stop and report the reason.
 6. publish_content with the very content that was approved, the platform and the approval_token.

@@ -20,6 +20,7 @@ from chimera.core.errors import ChimeraError
 from skills import services
 from skills.catalogue import is_deprecated, is_gone, registry
 from skills.contract import RiskLevel, Skill
+from skills.mcp.server import approving
 from skills.mcp.server.answers import KEY, WAIT, answer_of, refusal_of
 from skills.mcp.server.auth import caller, reader
 from skills.mcp.server.failures import as_protocol_error
@@ -33,7 +34,8 @@ from skills.presenters import skill_dict
 async def list_tools(ctx: Any, params: PaginatedRequestParams | None) -> ListToolsResult:
     """The tools of this caller: what its role and the scopes of its token allow."""
     who = await reader(ctx)
-    return ListToolsResult(tools=[_tool(each) for each in registry.all() if _offered(each, who)])
+    tools = [_tool(each) for each in registry.all() if _offered(each, who)]
+    return ListToolsResult(tools=tools + ([approving.tool()] if approving.offered(who) else []))
 
 
 def _offered(skill: Skill, who: AgentPrincipal) -> bool:
@@ -95,6 +97,8 @@ async def call_tool(ctx: Any, params: CallToolRequestParams) -> CallToolResult:
     call = _Call(params.name, arguments_of(ctx), dict(ctx.meta or {}))
     with acting(who.agent.actor), tracing.span("tools/call", "server", _parent(ctx, call)) as step:
         try:
+            if call.tool == approving.NAME:
+                return await approving.ask(ctx, call.arguments)
             wait = call.wait
             submitted = await in_thread(partial(_submit, who, call))
             execution = await settled(ctx, submitted.execution, wait)

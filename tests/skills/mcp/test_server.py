@@ -194,8 +194,9 @@ def test_the_tools_are_the_skills_of_the_role_as_the_catalogue_has_them(
     tools = house.caller(f"{role}_one").rpc("tools/list")["tools"]
 
     permitted = [skill for skill in SKILLS if role in skill.roles and not skill.deprecated_since]
-    assert [tool["name"] for tool in tools] == [skill.name for skill in permitted]
-    for tool, skill in zip(tools, permitted, strict=True):
+    names = [skill.name for skill in permitted]
+    assert [tool["name"] for tool in tools] == [*names, "request_approval"]
+    for tool, skill in zip(tools[:-1], permitted, strict=True):
         shown, metadata = skill_dict(skill), skill.metadata
         assert tool["inputSchema"] == json.loads(json.dumps(shown["input_schema"], default=str))
         assert tool["outputSchema"] == json.loads(json.dumps(shown["output_schema"], default=str))
@@ -269,6 +270,48 @@ def test_both_doors_refuse_the_same_input_in_the_same_words(skill: Any, house: D
 
     after = who.rest.get("/api/v1/executions/", params={"skill": skill.name}).json()["results"]
     assert after == before, "nothing was begun"
+
+
+@pytest.mark.req("C5", "X4")
+@pytest.mark.parametrize(
+    ("who", "body"),
+    [
+        ("Aurora", {}),
+        ("Aurora", {"action": "delete"}),
+        ("Aurora", {"action": "publish_content", "content_id": "1", "platform": "orkut"}),
+        (
+            "Aurora",
+            {"action": "publish_content", "content_id": str(uuid4()), "platform": "twitter"},
+        ),
+        (
+            "Cashier",
+            {"action": "publish_content", "content_id": str(uuid4()), "platform": "tiktok"},
+        ),
+    ],
+)
+def test_both_doors_refuse_the_same_approval_in_the_same_words(
+    house: Doors, who: str, body: dict[str, Any]
+) -> None:
+    agent = house.caller(who)
+
+    over_rest = agent.rest.post("/api/v1/approvals/", json=body)
+    over_mcp = agent.tool("request_approval", body)
+
+    assert 400 <= over_rest.status_code < 500 and over_mcp["isError"]
+    kept = ("status", "detail", "code", "errors")
+    plain = [
+        {name: found.get(name) for name in kept}
+        for found in (over_rest.json(), problem_of(over_mcp))
+    ]
+    assert plain[0] == plain[1]
+
+
+@pytest.mark.req("C5")
+def test_an_approval_over_mcp_needs_the_scope_of_rest(house: Doors) -> None:
+    refused = house.caller("Aurora", "skills:*").tool(
+        "request_approval", {"action": "publish_content"}
+    )
+    assert problem_of(refused)["code"] == "FORBIDDEN"
 
 
 # --- resources and prompts --------------------------------------------------------------------
