@@ -5,8 +5,15 @@ from django.contrib import admin
 from chimera.core.admin import ReadOnlyAdmin
 from skills.mcp.admin import ToolPinAdmin
 from skills.models import SkillExecution
+from skills.workflows.admin import StandInAdmin, StoredWorkflowAdmin, WorkflowRunAdmin
 
-__all__ = ["SkillExecutionAdmin", "ToolPinAdmin"]
+__all__ = [
+    "SkillExecutionAdmin",
+    "StandInAdmin",
+    "StoredWorkflowAdmin",
+    "ToolPinAdmin",
+    "WorkflowRunAdmin",
+]
 
 
 @admin.register(SkillExecution)

@@ -13,6 +13,7 @@ from jmespath.exceptions import JMESPathError
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from chimera.core.errors import ChimeraError
+from chimera.core.jsontext import NO_TEXT, dumps, loads, unstorable
 from chimera.core.schema import field_errors
 from skills.workflows.expressions import compiled
 from skills.workflows.schedule import Schedule
@@ -20,6 +21,7 @@ from skills.workflows.schedule import Schedule
 MAX_STEPS = 100
 MAX_PATH = 120
 """Characters of a step's position; it bounds how deep branches and lists may be nested."""
+MAX_VALUES = 20_000
 MAX_ROUNDS = 20
 """How often one list of steps may go back in all."""
 
@@ -251,14 +253,36 @@ def _check_signatures(name: str, again: list[Step]) -> None:
             )
 
 
+def _read(text: str) -> Any:
+    """The JSON values of a YAML text; INVALID_INPUT where it is none or holds others."""
+    try:
+        data = yaml.safe_load(text)
+        _refuse_large(data)
+        return loads(dumps(data))  # a date is a text, as in JSON
+    except (yaml.YAMLError, TypeError, ValueError, RecursionError) as problem:
+        why = " ".join(str(problem).split())[:300]
+        message = f"The definition cannot be read: {why}"
+        raise ChimeraError("INVALID_INPUT", message, errors={"": [message]}) from None
+
+
+def _refuse_large(data: Any) -> None:
+    """ValueError for what a few aliases of YAML can stand for: endlessly many values."""
+    left, seen = [data], 0
+    while left:
+        value, seen = left.pop(), seen + 1
+        if seen > MAX_VALUES:
+            raise ValueError(f"it holds more than {MAX_VALUES} values")
+        left += value.values() if isinstance(value, dict) else []
+        left += value if isinstance(value, list) else []
+
+
 def parse(data: Any) -> Definition:
     """The definition in a dict or in YAML or JSON text; INVALID_INPUT names each wrong field."""
     if isinstance(data, str):
-        try:
-            data = yaml.safe_load(data)
-        except yaml.YAMLError as problem:
-            message = f"The definition cannot be read: {' '.join(str(problem).split())[:300]}"
-            raise ChimeraError("INVALID_INPUT", message, errors={"": [message]}) from None
+        data = _read(data)
+    where = unstorable(data)
+    if where is not None:
+        raise ChimeraError("INVALID_INPUT", NO_TEXT, errors={where: [NO_TEXT]})
     try:
         return Definition.model_validate(data)
     except ValidationError as problem:

@@ -1,7 +1,5 @@
-"""Store definitions; start, cancel and go on with runs; scheduled starts."""
+"""Store definitions; start, cancel and go on with runs."""
 
-import logging
-from datetime import datetime
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,6 @@ from skills.workflows.models import ENDED, RunStatus, StepRecord, StoredWorkflow
 from skills.workflows.standins import agent_of_step
 from skills.workflows.walk import OPEN
 
-log = logging.getLogger("chimera.workflows")
 State = StepRecord.State
 
 
@@ -36,8 +33,8 @@ def builtin() -> dict[str, Definition]:
     return {made.name: made for made in (parse(path.read_text()) for path in files)}
 
 
-def workflow_store(*, agent: Agent | None, data: Any, actor: str) -> StoredWorkflow:
-    """Keep a definition as a version of its name. INVALID_INPUT, SKILL_NOT_FOUND, CONCURRENCY_ERROR."""
+def workflow_check(*, agent: Agent | None, data: Any) -> Definition:
+    """The definition, if this agent may store it. INVALID_INPUT, SKILL_NOT_FOUND."""
     definition = parse(data)
     for step in definition.all_steps():
         if step.skill_name:
@@ -46,6 +43,12 @@ def workflow_store(*, agent: Agent | None, data: Any, actor: str) -> StoredWorkf
         message = f"{definition.name} is a built-in workflow; choose another name"
         raise ChimeraError("INVALID_INPUT", message, errors={"name": [message]})
     _refuse_foreign(definition.name, agent)
+    return definition
+
+
+def workflow_store(*, agent: Agent | None, data: Any, actor: str) -> StoredWorkflow:
+    """Keep a definition as a version of its name. As `workflow_check`, and CONCURRENCY_ERROR."""
+    definition = workflow_check(agent=agent, data=data)
     schedule = definition.schedule
     try:
         with transaction.atomic():
@@ -70,6 +73,21 @@ def workflow_store(*, agent: Agent | None, data: Any, actor: str) -> StoredWorkf
         message = f"{definition.name} v{definition.version} exists; raise the version"
         raise ChimeraError("CONCURRENCY_ERROR", message) from None
     return stored
+
+
+def workflow_enable(*, workflow_id: UUID, enabled: bool, actor: str) -> None:
+    """Let runs of a stored version begin, or begin no more."""
+    with transaction.atomic():
+        stored = StoredWorkflow.objects.select_for_update(of=("self",)).get(id=workflow_id)
+        stored.enabled = enabled
+        stored.save(update_fields=["enabled"])
+        audit.record(
+            actor=actor,
+            action="workflow.enabled" if enabled else "workflow.disabled",
+            object_type="workflow",
+            object_id=stored.id,
+            data={"name": stored.name, "version": stored.version},
+        )
 
 
 def _refuse_foreign(name: str, agent: Agent | None) -> None:
@@ -173,10 +191,11 @@ def _require_permission(
             raise ChimeraError("FORBIDDEN", message, details={"step": step.label})
 
 
-def run_cancel(*, agent: Agent, run_id: UUID) -> WorkflowRun:
+def run_cancel(*, agent: Agent, run_id: UUID, person: str = "") -> WorkflowRun:
     """End a run: it begins nothing more, its requests are closed, its jobs are cancelled.
 
     A job whose effect may have begun goes on to its end, which its record then tells.
+    person: who does it in the agent's place.
     """
     with transaction.atomic():
         run = _own(agent, run_id)
@@ -191,13 +210,26 @@ def run_cancel(*, agent: Agent, run_id: UUID) -> WorkflowRun:
                 record.save(update_fields=["state", "completed_at"])
         run.status, run.due_at, run.completed_at = RunStatus.CANCELLED, None, now()
         run.save(update_fields=["status", "due_at", "completed_at"])
+        _note(run, "cancelled", person)
     return run
 
 
-def run_resume(*, agent: Agent, run_id: UUID) -> WorkflowRun:
+def _note(run: WorkflowRun, what: str, person: str) -> None:
+    """What a person did with a run stands in the audit log; what its own agent did in its records."""
+    if person:
+        audit.record(
+            actor=person,
+            action=f"workflow_run.{what}",
+            object_type="workflow_run",
+            object_id=run.id,
+            data={"workflow": run.workflow, "version": run.version},
+        )
+
+
+def run_resume(*, agent: Agent, run_id: UUID, person: str = "") -> WorkflowRun:
     """Go on from the step that failed: what has succeeded stays, the failed step is done anew.
 
-    A signature that is no longer usable is asked for anew, too.
+    A signature that is no longer usable is asked for anew, too. person: as in `run_cancel`.
     """
     with transaction.atomic():
         run = _own(agent, run_id)
@@ -209,6 +241,7 @@ def run_resume(*, agent: Agent, run_id: UUID) -> WorkflowRun:
         run.status, run.error, run.completed_at = RunStatus.QUEUED, None, None
         run.due_at = now()
         run.save(update_fields=["status", "error", "completed_at", "due_at"])
+        _note(run, "resumed", person)
         hints.wake(ADVANCE_TASK, str(run.id))
     return run
 
@@ -241,29 +274,3 @@ def _own(agent: Agent, run_id: UUID) -> WorkflowRun:
     if run is None:
         raise ChimeraError("NOT_FOUND", "No such run of yours")
     return run
-
-
-def start_scheduled(moment: datetime) -> list[UUID]:
-    """Start what is due by its schedule, each occasion once; missed occasions are one run.
-
-    An occasion whose run may not start (the agent lacks a role by now) is passed over.
-    """
-    due = StoredWorkflow.objects.filter(enabled=True, next_at__lte=moment, agent__enabled=True)
-    started = [_start(stored, moment) for stored in due.select_related("agent")[:100]]
-    return [run.id for run in started if run]
-
-
-def _start(stored: StoredWorkflow, moment: datetime) -> WorkflowRun | None:
-    definition = Definition.model_validate(stored.definition)
-    assert definition.schedule and stored.agent  # next_at is set only with both
-    with transaction.atomic():
-        mine = StoredWorkflow.objects.filter(id=stored.id, next_at=stored.next_at)
-        if not mine.update(next_at=definition.schedule.next(moment)):
-            return None
-        try:
-            return run_start(
-                agent=stored.agent, definition=definition, data=definition.schedule.input
-            )
-        except ChimeraError as problem:
-            log.warning("%s was not started: %s", stored, problem)
-            return None

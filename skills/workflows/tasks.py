@@ -8,7 +8,7 @@ from django.db import InterfaceError, OperationalError
 
 from chimera.core.clock import now
 from skills.workflows.engine import advance, runs_to_look_at
-from skills.workflows.services import start_scheduled
+from skills.workflows.scheduled import start_scheduled
 
 log = logging.getLogger("chimera.workflows")
 

@@ -15,12 +15,12 @@ from skills.models import SkillExecution
 from skills.workflows.definition import parse
 from skills.workflows.engine import advance, runs_to_look_at
 from skills.workflows.models import StepRecord, WorkflowRun
+from skills.workflows.scheduled import start_scheduled
 from skills.workflows.services import (
     definition_get,
     run_cancel,
     run_resume,
     run_start,
-    start_scheduled,
     workflow_store,
 )
 from tests.helpers.calls import attempt, sign
