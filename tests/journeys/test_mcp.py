@@ -18,6 +18,7 @@ from chimera import stack as stacks
 from chimera.demo.reviewer import Reviewer
 from skills.catalogue import registry
 from skills.presenters import examples_of, skill_dict
+from tests.helpers.calls import trend
 from tests.helpers.mcp_doors import Caller, Doors, await_answer
 from tests.helpers.stack import Stack
 
@@ -131,10 +132,7 @@ def test_a_blocked_payment_is_picked_up_after_a_person_has_signed(
     again = who.with_client(lambda client: client.call_tool("debit_wallet", payment))
     assert again.meta["execution_id"] == meta["execution_id"], "asked twice, opened once"
 
-    logins = json.loads((stack.data_dir / "demo-logins.json").read_text())
-    person = Reviewer.from_logins(stack.url, logins, lambda *_: None)
-    person.sign_in()
-    person.approve(meta["approval_id"])
+    person_of(stack).approve(meta["approval_id"])
 
     paid = _final(who, uri)
     assert paid["status"] == "completed", paid
@@ -144,6 +142,40 @@ def test_a_blocked_payment_is_picked_up_after_a_person_has_signed(
     assert who.read(f"chimera://approvals/{meta['approval_id']}")["status"] == "consumed"
     spent = [_usdc(balances) for balances in (before, posted())]
     assert round(spent[0] - spent[1], 6) == 1.25, "paid once"
+
+
+@pytest.mark.req("C5", "W5")
+def test_a_post_goes_from_draft_to_published_without_leaving_mcp(both: Doors, stack: Stack) -> None:
+    who = both.caller("Aurora")
+    persona = who.read("chimera://agents/me")["persona"]
+    drafted = who.tool(
+        "generate_content", {"trend": trend(), "persona": persona, "platform": "twitter"}
+    )
+    made = drafted["structuredContent"]["content"]
+    checked = who.tool("validate_content", {"content": made})
+    assert checked["structuredContent"]["valid"], checked
+
+    body = {"action": "publish_content", "content_id": made["content_id"], "platform": "twitter"}
+    asked, again = (who.tool("request_approval", body)["structuredContent"] for _ in range(2))
+    assert asked["status"] == "pending" and again["id"] == asked["id"], "asked twice, opened once"
+    uri = f"chimera://approvals/{asked['id']}"
+    assert who.read(uri)["approval_token"] is None
+    person_of(stack).approve(asked["id"])
+
+    token = who.read(uri)["approval_token"]
+    post = {"content": made, "platform": "twitter", "approval_token": token}
+    published = who.tool("publish_content", post)
+    assert not published.get("isError"), published
+    assert published["structuredContent"]["post_url"].startswith("http")
+    assert who.read(uri)["status"] == "consumed"
+
+
+def person_of(stack: Stack) -> Reviewer:
+    """The reviewer of the demo, signed in."""
+    logins = json.loads((stack.data_dir / "demo-logins.json").read_text())
+    person = Reviewer.from_logins(stack.url, logins, lambda *_: None)
+    person.sign_in()
+    return person
 
 
 def _usdc(wallet: Any) -> float:

@@ -36,9 +36,9 @@ FLOWS = {
         """Publish one post on {platform}. Its goal: {goal}
 
 1. fetch_trends for {platform}; pick the trend that serves the goal best.
-2. generate_content with a task_id of your own, that trend, the goal and your persona
-   (it stands in the resource chimera://agents/me). It stores a draft with a content_id.
-3. validate_content with the draft. Where it finds issues, generate again; go on only with valid=true.
+2. generate_content with that trend, your persona (it stands in the resource chimera://agents/me)
+   and the platform. It stores a draft; its content holds the content_id.
+3. validate_content with the content. Where it finds issues, generate again; go on only with valid=true.
 4. Ask a person: request_approval with
    {{"action": "publish_content", "content_id": "...", "platform": "{platform}"}}. Tell the user that
    the post waits at /review/.
