@@ -11,6 +11,7 @@ READING = [
     )
     for step in ("claimed", "executed", "saved")
 ]
+WORKFLOW = ["workflow.walked", "workflow.saved"]
 PUBLISH = [
     "publish_content.claimed",
     "publish_content.redeemed",
@@ -33,4 +34,4 @@ DEBIT = [
     "debit_wallet.executed",
     "debit_wallet.saved",
 ]
-POINTS = READING + PUBLISH + DEBIT
+POINTS = WORKFLOW + READING + PUBLISH + DEBIT

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from tests.chaos.points import DEBIT, POINTS, PUBLISH, READING
+from tests.chaos.points import DEBIT, POINTS, PUBLISH, READING, WORKFLOW
 from tests.helpers.books import books_of
 from tests.helpers.campaigns import Told, assert_one_post_and_one_debit, run_to_end
 from tests.helpers.stack import Stack
@@ -28,7 +28,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def draw(chance: random.Random) -> list[str]:
     """Points of every kind, so that a short run sees each kind of step."""
-    return [*chance.sample(READING, 2), *chance.sample(PUBLISH, 3), *chance.sample(DEBIT, 3)]
+    return [
+        chance.choice(WORKFLOW),
+        *chance.sample(READING, 2),
+        *chance.sample(PUBLISH, 3),
+        *chance.sample(DEBIT, 3),
+    ]
 
 
 def test_whole_worker_killed_at_a_point_leaves_one_post_and_one_debit(
