@@ -1,6 +1,7 @@
 """The one way in: every door (REST, MCP, workflow step, Python) submits here."""
 
 import secrets
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -149,13 +150,16 @@ def checked_key(key: str) -> str:
 
 
 def _save(execution: SkillExecution, skill: Skill, wake: bool) -> Submitted:
+    kept = transaction.atomic() if execution.idempotency_key else nullcontext()
     try:
-        with transaction.atomic():
+        with kept:
             execution.save(force_insert=True)
-            if wake:
-                wake_up(execution, skill)
     except IntegrityError:
+        if execution.idempotency_key is None:
+            raise
         return _replay(execution, skill, wake)
+    if wake:
+        wake_up(execution, skill)
     return Submitted(execution, False)
 
 

@@ -1,6 +1,7 @@
 """Celery tasks: shells round the services. Each may be lost or doubled without harm."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from chimera.core.clock import iso, now
 from skills import leases, runner, sealing
 from skills.announcing import profiles_announce
 from skills.catalogue import registry
+from skills.chaining import SECONDS, follow
 from skills.models import DUE, SkillExecution, Status
 from skills.services import wake_up
 from skills.workflows import tasks as workflow_tasks
@@ -27,15 +29,21 @@ HEARTBEAT = "chimera.worker.heartbeat"
 
 @shared_task(name="skills.run", bind=True)
 def run(self: Any, execution_id: str, reference: str = "") -> None:
-    """Run one attempt."""
-    runner.run(UUID(execution_id), reference, task_id=self.request.id or "")
+    """Run one attempt, and go on with the workflow that it belongs to."""
+    attempt = partial(runner.run, UUID(execution_id), reference, task_id=self.request.id or "")
+    _, soft_limit = self.request.timelimit or (None, None)
+    follow(attempt, soft_limit or SECONDS)
 
 
-@shared_task(name="skills.resume")
+@shared_task(name="skills.resume", soft_time_limit=60, time_limit=70)
 def resume(approval_id: str) -> None:
     """Go on with what waited for this decision: an execution, workflow runs."""
-    runner.resume(UUID(approval_id))
-    for run_id in runs_of_approval(UUID(approval_id)):
+    follow(partial(_resume, UUID(approval_id)))
+
+
+def _resume(approval_id: UUID) -> None:
+    runner.resume(approval_id)
+    for run_id in runs_of_approval(approval_id):
         advance(run_id)
 
 

@@ -5,6 +5,7 @@ waits for a person, a moment or a job holds no worker and no memory.
 """
 
 import logging
+from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -53,7 +54,8 @@ def advance(run_id: UUID) -> WorkflowRun:
 
 def _advance(run_id: UUID) -> WorkflowRun:
     with transaction.atomic():
-        run = WorkflowRun.objects.select_for_update(of=("self",)).get(id=run_id)
+        locked = WorkflowRun.objects.select_for_update(of=("self",)).select_related("agent")
+        run = locked.get(id=run_id)
         engine = _Engine(run)
         if run.status in ENDED:
             engine.follow_up()
@@ -123,8 +125,12 @@ class _Engine:
     def __init__(self, run: WorkflowRun) -> None:
         self.run = run
         self.records: dict[str, StepRecord] = {}
-        for record in run.records.exclude(state=State.CANCELLED).order_by("attempt"):
-            self.records[record.path] = record
+        self.attempts = Counter[str]()
+        self.just_begun: set[UUID] = set()  # what has only now been asked for has no answer yet
+        for record in run.records.order_by("attempt"):
+            self.attempts[record.path] += 1
+            if record.state != State.CANCELLED:
+                self.records[record.path] = record
 
     def walk(self) -> Outcome:
         definition = Definition.model_validate(self.run.definition)
@@ -140,19 +146,17 @@ class _Engine:
                 self._look_at_job(record)
 
     def begin(self, step: Step, path: str, **values: Any) -> StepRecord:
+        self.attempts[path] += 1
         record = StepRecord.objects.create(
             run=self.run,
             path=path,
             label=step.label[:80],
             skill_name=step.skill_name or "",
-            attempt=values.pop("attempt", self._next_attempt(path)),
+            attempt=self.attempts[path],
             **values,
         )
         self.records[path] = record
         return record
-
-    def _next_attempt(self, path: str) -> int:
-        return self.run.records.filter(path=path).count() + 1
 
     def call(
         self,
@@ -176,6 +180,8 @@ class _Engine:
             again=again,
         )
         record.execution_id = made.execution.id
+        if not made.replayed:
+            self.just_begun.add(record.id)
         record.save(update_fields=["input", "execution_id", "due_at"])
 
     def ask(self, step: Step, fields: dict[str, Any], record: StepRecord) -> None:
@@ -194,10 +200,14 @@ class _Engine:
                 shown=plain(fields),
             )
         record.approval_id, record.state = request.id, State.BLOCKED
+        if request.status == ApprovalStatus.PENDING:
+            self.just_begun.add(record.id)
         record.save(update_fields=["input", "approval_id", "state"])
 
     def look(self, record: StepRecord, step: Step) -> None:
         """See what has become of the job or the question of a step."""
+        if record.id in self.just_begun:
+            return
         if record.execution_id:
             self._look_at_job(record)
         else:

@@ -1,22 +1,24 @@
 """Celery tasks of workflows. Each may be lost or doubled without harm."""
 
 import logging
+from functools import partial
 from uuid import UUID
 
 from celery import shared_task
 from django.db import InterfaceError, OperationalError
 
 from chimera.core.clock import now
+from skills.chaining import follow
 from skills.workflows.engine import advance, runs_to_look_at
 from skills.workflows.scheduled import start_scheduled
 
 log = logging.getLogger("chimera.workflows")
 
 
-@shared_task(name="workflows.advance")
+@shared_task(name="workflows.advance", soft_time_limit=60, time_limit=70)
 def advance_run(run_id: str) -> None:
-    """Walk one run as far as it goes now."""
-    advance(UUID(run_id))
+    """Walk one run as far as it goes now, and do the step that it begins."""
+    follow(partial(advance, UUID(run_id)))
 
 
 @shared_task(name="workflows.sweep")
