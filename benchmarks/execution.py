@@ -42,19 +42,28 @@ def environment(data_dir: str) -> None:
 
 
 @contextmanager
+def scratch_database(name: str) -> Any:
+    """The address of an empty database, gone afterwards."""
+    with psycopg.connect(f"{POSTGRES}/postgres", autocommit=True) as server:
+        server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        server.execute(f"CREATE DATABASE {name}")
+        try:
+            yield f"{POSTGRES}/{name}".replace("postgres://", "postgresql://")
+        finally:
+            server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+@contextmanager
 def scratch_servers() -> Any:
     """An empty database and an empty Redis index, gone afterwards."""
     broker = redis.Redis.from_url(REDIS)
     if broker.dbsize():
         sys.exit(f"{REDIS} is not empty; name a free index with CHIMERA_BENCH_REDIS")
-    with psycopg.connect(f"{POSTGRES}/postgres", autocommit=True) as server:
-        server.execute(f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)")
-        server.execute(f"CREATE DATABASE {DATABASE}")
+    with scratch_database(DATABASE):
         try:
             yield
         finally:
             broker.flushdb()
-            server.execute(f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)")
 
 
 @contextmanager
@@ -82,7 +91,7 @@ def worker(queue: str) -> Any:
         stdout=subprocess.DEVNULL,
     )
     try:
-        yield
+        yield process
     finally:
         process.terminate()
         process.wait(timeout=30)
