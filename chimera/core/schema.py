@@ -36,6 +36,7 @@ PROBLEMS: dict[Any, Any] = {
     for status, text in {
         400: "The input is not valid",
         401: "No valid access token",
+        402: "The budget or the balance does not suffice",
         403: "Not allowed",
         404: "Not found",
         405: "Method not allowed",
