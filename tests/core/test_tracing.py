@@ -28,6 +28,7 @@ from wallets.chain.gateway import Gateway
 ROOT = Path(__file__).parents[2]
 JSON = "application/json"
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+OUT = {"capabilities": {"NET"}}
 GIVEN = f"00-{TRACE}-{SPAN}-01"
 MakeSkill = Callable[..., Any]
 
@@ -190,7 +191,9 @@ def test_every_way_out_carries_the_trace_of_the_call_that_the_job_came_from(
             async_to_sync(mcp.list_tools)(timeout_sec=10)
         return ctx.trace_id
 
-    calls = make_skill(sync_to_async(go_out), metadata={"timeout_sec": 30})
+    calls = make_skill(
+        sync_to_async(go_out), metadata={"timeout_sec": 30, "capabilities": {"NET", "CHAIN", "MCP"}}
+    )
     made = api(orchestrator).post(
         "/api/v1/skills/probe/executions/",
         {"input": {}},
@@ -212,7 +215,9 @@ def test_every_way_out_carries_the_trace_of_the_call_that_the_job_came_from(
 def test_the_trace_of_one_job_does_not_reach_the_next(
     listener: Listener, orchestrator: Agent, make_skill: MakeSkill
 ) -> None:
-    make_skill(sync_to_async(lambda ctx: str(http.fetch(listener.url, allow_private=True))))
+    make_skill(
+        sync_to_async(lambda ctx: str(http.fetch(listener.url, allow_private=True))), metadata=OUT
+    )
 
     first, second = call(orchestrator, "probe"), call(orchestrator, "probe")
 
@@ -255,7 +260,10 @@ def test_request_attempt_and_call_arrive_as_one_tree(
 ) -> None:
     with Listener() as outside:
         Thread(target=outside.serve_forever, daemon=True).start()
-        make_skill(sync_to_async(lambda ctx: str(http.fetch(outside.url, allow_private=True))))
+        make_skill(
+            sync_to_async(lambda ctx: str(http.fetch(outside.url, allow_private=True))),
+            metadata=OUT,
+        )
         made = api(orchestrator).post(
             "/api/v1/skills/probe/executions/",
             {"input": {"word": "payload-of-the-caller"}},
