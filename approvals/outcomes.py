@@ -49,7 +49,7 @@ def outcome(request: ApprovalRequest) -> dict[str, Any]:
     if request.status != Status.CONSUMED:
         return {}
     if request.kind == Kind.QUESTION:
-        return {"outcome_word": "The workflow has gone on"}
+        return {"outcome_word": "What asked has gone on"}
     return _post(request) if request.kind in POSTS else _payment(request)
 
 

@@ -53,11 +53,11 @@ STATES = {
 }
 
 QUESTION_NOTES = {
-    "approved": "The workflow goes on. The answer allows nothing else.",
-    "consumed": "The workflow has the answer. It allowed nothing else.",
-    "rejected": "The workflow stopped here. The agent can read the reason.",
-    "changes_requested": "The workflow stopped here. The agent can read what to change.",
-    "expired": "Nobody answered in time. The workflow stopped here.",
+    "approved": "What asked goes on. The answer allows nothing else.",
+    "consumed": "What asked has the answer. It allowed nothing else.",
+    "rejected": "What asked stopped here. The agent can read the reason.",
+    "changes_requested": "What asked stopped here. The agent can read what to change.",
+    "expired": "Nobody answered in time. What asked stopped here.",
     "revoked": "The question was taken back. Nothing needs an answer any more.",
 }
 

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from approvals import dashboard as figures
 from approvals import inbox as lists
 from approvals import presenters, services
-from approvals.models import ApprovalRequest
+from approvals.models import ApprovalRequest, Kind
 from approvals.outcomes import outcome
 from chimera.core import ratelimit
 from chimera.core.clock import moment_of, now
@@ -136,7 +136,12 @@ def _sign(request: HttpRequest, item: ApprovalRequest, shown: str) -> HttpRespon
             {"item": item, "error": error.message},
             status=error.http_status,
         )
-    messages.success(request, "Signed. It is carried out once, exactly as shown.")
+    done = (
+        "The answer is on its way."
+        if item.kind == Kind.QUESTION
+        else "It is carried out once, exactly as shown."
+    )
+    messages.success(request, f"Signed. {done}")
     return redirect("desk:request", item.id)
 
 

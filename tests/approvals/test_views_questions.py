@@ -62,15 +62,15 @@ def test_the_inbox_names_the_question_and_its_workflow_and_can_show_questions_al
     assert "Is this thesis clear" not in text_of(desk, "inbox", kind="debit_wallet")
 
 
-def test_a_signed_question_says_that_the_workflow_goes_on(desk: Client) -> None:
+def test_a_signed_question_says_that_what_asked_goes_on(desk: Client) -> None:
     request = answered(desk, question_request())
-    assert "The workflow goes on" in text_of(desk, "request", request.id)
+    assert "What asked goes on" in text_of(desk, "request", request.id)
 
     assert question_take(request=request, run_id=UUID(request.action["run_id"]))
 
     request.refresh_from_db()
     assert request.status == "consumed" and not ApprovalToken.objects.exists()
-    assert "The workflow has gone on" in text_of(desk, "request", request.id)
+    assert "What asked has gone on" in text_of(desk, "request", request.id)
 
 
 def test_an_answer_belongs_to_one_run_and_not_to_one_that_took_it_back(desk: Client) -> None:
