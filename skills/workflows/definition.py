@@ -31,6 +31,8 @@ def _compiles(text: str) -> str:
         compiled(text)
     except JMESPathError as problem:
         raise ValueError(f"is not JMESPath: {str(problem).splitlines()[0]}") from None
+    except RecursionError:
+        raise ValueError("goes too deep") from None
     return text
 
 

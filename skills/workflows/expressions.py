@@ -6,9 +6,16 @@ from typing import Any
 
 import jmespath
 from jmespath.exceptions import JMESPathError
+from jmespath.visitor import TreeInterpreter
 
 from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import plain
+
+MOST_WORK = 1_000_000
+"""What one expression may take: a unit for each part it visits and for each value in what it builds."""
+_CHARACTERS = 64
+"""Of a text that count as one more value."""
+_BUILDS = ("multi_select_list", "multi_select_dict", "function_expression")
 
 
 class _Number(float):
@@ -20,6 +27,32 @@ class _Number(float):
 _Number.__name__ = "float"  # by this name the functions of JMESPath know a number
 
 
+class _Bounded(TreeInterpreter):  # type: ignore[misc]  # the package has no types
+    """Ends an expression that doubles what it has again and again before it fills the memory."""
+
+    left = MOST_WORK
+
+    def visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:
+        self._spend(1)
+        found = super().visit(node, *args, **kwargs)
+        if node["type"] in _BUILDS:
+            self._weigh(found)
+        return found
+
+    def _weigh(self, found: Any) -> None:
+        inside = [found]
+        while inside:
+            value = inside.pop()
+            self._spend(1 + (len(value) // _CHARACTERS if isinstance(value, str) else 0))
+            inside += value.values() if isinstance(value, dict) else []
+            inside += value if isinstance(value, list) else []
+
+    def _spend(self, units: int) -> None:
+        self.left -= units
+        if self.left < 0:
+            raise ValueError("makes too much of what it is given")
+
+
 @lru_cache(maxsize=1000)
 def compiled(text: str) -> Any:
     """The expression, ready to search; JMESPathError where it is none."""
@@ -29,7 +62,9 @@ def compiled(text: str) -> Any:
 def find(text: str, seen: dict[str, Any]) -> Any:
     """What the expression finds in JSON values; INVALID_INPUT where it cannot be evaluated."""
     try:
-        return plain(_exact(compiled(text).search(_loose(plain(seen)))))
+        return plain(_exact(_Bounded().visit(compiled(text).parsed, _loose(plain(seen)))))
+    except RecursionError:
+        raise ChimeraError("INVALID_INPUT", f"{text}: goes too deep") from None
     except (JMESPathError, ValueError, ArithmeticError) as problem:
         message = f"{text}: {str(problem).splitlines()[0]}"
         raise ChimeraError("INVALID_INPUT", message) from None
