@@ -255,13 +255,22 @@ def _check_signatures(name: str, again: list[Step]) -> None:
             )
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML without merge keys: a few lines of them are endlessly many values before any is counted."""
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
+            raise yaml.constructor.ConstructorError(None, None, "a merge key (<<) is not taken")
+        super().flatten_mapping(node)
+
+
 def _read(text: str) -> Any:
     """The JSON values of a YAML text; INVALID_INPUT where it is none or holds others."""
     try:
-        data = yaml.safe_load(text)
+        data = _Loader(text).get_single_data()
         _refuse_large(data)
         return loads(dumps(data))  # a date is a text, as in JSON
-    except (yaml.YAMLError, TypeError, ValueError, RecursionError) as problem:
+    except Exception as problem:  # noqa: BLE001  PyYAML raises anything for a value unlike its tag
         why = " ".join(str(problem).split())[:300]
         message = f"The definition cannot be read: {why}"
         raise ChimeraError("INVALID_INPUT", message, errors={"": [message]}) from None

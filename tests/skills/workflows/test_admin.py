@@ -29,6 +29,9 @@ steps:
 BOMB = "a0: &a0 [x]\n" + "".join(
     f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 9)
 )
+MERGES = "a0: &a0 {x: 1}\n" + "".join(
+    f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n" for n in range(1, 17)
+)
 
 
 @pytest.fixture
@@ -90,6 +93,8 @@ def test_a_change_is_a_new_version_and_the_old_one_stays_as_it_was(
         ("steps:", "steps: [", "cannot be read"),
         ("steps:", f"{BOMB}steps:", "more than 20000 values"),
         ("steps:", "x: &x [*x]\nsteps:", "more than 20000 values"),
+        ("steps:", f"{MERGES}steps:", "merge key"),
+        ("steps:", "x: !!bool x\nsteps:", "cannot be read"),
     ],
 )
 def test_a_wrong_text_names_its_step_and_field_and_stores_nothing(
