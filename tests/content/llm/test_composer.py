@@ -124,6 +124,10 @@ def packed(draft: Draft) -> ContentPackage:
     )
 
 
+LETTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+"""What a trend may hold."""
+
+
 @st.composite
 def personas(draw: Any) -> Persona:
     some = st.lists(
@@ -168,7 +172,7 @@ def personas(draw: Any) -> Persona:
 
 @st.composite
 def trends(draw: Any) -> TrendData:
-    topic = draw(st.sampled_from(HEADLINES) | st.text(min_size=1, max_size=500))
+    topic = draw(st.sampled_from(HEADLINES) | st.text(LETTERS, min_size=1, max_size=500))
     return trend(
         topic.replace("\0", " "),
         sentiment=draw(st.sampled_from(["positive", "neutral", "negative", "mixed", "unknown"])),
