@@ -1,13 +1,12 @@
 """Where every call passes the policy: in the worker that has claimed it, before the skill runs."""
 
-from datetime import UTC, datetime, time
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import Q
 
 from approvals.models import ApprovalRequest
 from approvals.questions import question_open
-from chimera.core.clock import now
 from chimera.core.errors import ChimeraError
 from skills import policy_rules
 from skills.catalogue import registry
@@ -18,6 +17,8 @@ from skills.policy import Verdict, decide
 
 STEP = "policy"
 """Names the question of the policy among an execution's questions."""
+DAY = 86_400_000
+"""Milliseconds."""
 
 
 def pass_policy(execution: SkillExecution, skill: Skill, *, free: bool) -> None:
@@ -40,37 +41,40 @@ def pass_policy(execution: SkillExecution, skill: Skill, *, free: bool) -> None:
 
 
 def within_budget(execution: SkillExecution, skill: Skill) -> bool:
-    """Whether the agent has begun fewer expensive calls today (UTC) than it may.
+    """Whether the agent has begun fewer expensive calls of this one's day (UTC) than it may.
 
-    The claims of all of them are committed before one of them counts, so two that run at once never
-    both take the last place.
+    A call counts for the day it came on, however long it waits. The claims of all of them are
+    committed before one of them counts, so two that run at once never both take the last place.
     """
     if skill.metadata.cost_class is not CostClass.EXPENSIVE:
         return True
     limit = settings.CHIMERA.chimera_expensive_calls_per_day
-    return begun_today(execution) < limit
+    return begun_that_day(execution) < limit
 
 
-def begun_today(execution: SkillExecution) -> int:
-    """Other expensive calls of the agent that came today and have begun."""
+def begun_that_day(execution: SkillExecution) -> int:
+    """Other expensive calls of the agent that came on the day of this one (UTC) and have begun.
+
+    One that has only been asked about has not; one that a person was asked about after it ran has.
+    """
     dear = {each.name for each in registry.all() if each.metadata.cost_class is CostClass.EXPENSIVE}
+    came = execution.id.int >> 80  # milliseconds: ids sort by time, and are indexed with the agent
+    first = came - came % DAY
     begun = SkillExecution.objects.filter(
         agent_id=execution.agent_id,
-        id__gte=_first_id(datetime.combine(now().date(), time.min, UTC)),
+        id__gte=UUID(int=first << 80),
+        id__lt=UUID(int=(first + DAY) << 80),
         skill__in=dear,
         started_at__isnull=False,
         cached=False,
     )
-    return begun.exclude(id=execution.id).exclude(status=Status.BLOCKED).count()
-
-
-def _first_id(moment: datetime) -> UUID:
-    """The least UUIDv7 of a moment: ids sort by time, and are indexed with the agent."""
-    return UUID(int=int(moment.timestamp() * 1000) << 80)
+    only_asked = Q(status=Status.BLOCKED, error__isnull=True)
+    return begun.exclude(id=execution.id).exclude(only_asked).count()
 
 
 def _agreed(execution_id: UUID) -> bool:
-    return ApprovalRequest.objects.filter(consumed_by=execution_id, action__step=STEP).exists()
+    given = ApprovalRequest.objects.filter(consumed_by=execution_id, revoked_at__isnull=True)
+    return given.filter(action__step=STEP).exists()
 
 
 def _ask(execution: SkillExecution, skill: Skill, within: bool) -> ApprovalRequest:

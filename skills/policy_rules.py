@@ -45,9 +45,9 @@ def _rule(name: str, verdict: object) -> Verdict:
     if not majors:
         raise ValueError(f"{name} is no skill")
     allowed = {one.name.lower(): one for one in Verdict}
-    if verdict not in allowed:
+    if not isinstance(verdict, str) or verdict not in allowed:
         raise ValueError(f"{name}: {verdict!r} is none of {', '.join(allowed)}")
-    chosen = allowed[str(verdict)]
+    chosen = allowed[verdict]
     for skill in majors:
         try:
             decide(skill.metadata, chosen)

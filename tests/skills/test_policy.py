@@ -11,13 +11,15 @@ from django.contrib.auth.models import User
 
 from agents.models import Agent
 from approvals.models import ApprovalRequest
-from approvals.services import request_reject
+from approvals.services import request_reject, request_revoke
 from chimera.checks import approval_rules_can_be_used
 from chimera.core.models import AuditEntry
 from skills import policy_rules, tasks
 from skills.contract import CostClass, RiskLevel, SkillMetadata
+from skills.contracted import ContractBroken
 from skills.models import SkillExecution, Status
 from skills.policy import Verdict, decide
+from skills.services import submit
 from tests.helpers.calls import call, drive, sign
 
 MakeSkill = Callable[..., Any]
@@ -79,6 +81,7 @@ def write_rules(settings: Any, tmp_path: Path) -> WriteRules:
         ('{"publish_content": "allow"}', "publish_content: a skill of high risk always asks"),
         ('{"no_such_skill": "deny"}', "no_such_skill is no skill"),
         ('{"echo": "perhaps"}', "'perhaps' is none of allow, ask, deny"),
+        ('{"echo": ["allow"]}', "['allow'] is none of allow, ask, deny"),
         ('["echo"]', "an object of skill names"),
         ("{", "rules.json"),
         ("\udc80", "rules.json"),
@@ -202,3 +205,52 @@ def test_calls_that_have_begun_count_before_they_end(
     first = call(orchestrator, "probe", word="first")
 
     assert first.status == Status.COMPLETED and inner[0].status == Status.BLOCKED
+
+
+@pytest.mark.req("I2")
+def test_calls_that_wait_over_midnight_are_held_to_the_budget_of_the_day_they_came(
+    orchestrator: Agent, make_skill: MakeSkill, settings: Any, time_machine: Any
+) -> None:
+    time_machine.move_to("2026-11-21T23:59:50Z")
+    settings.CHIMERA = settings.CHIMERA.model_copy(update={"chimera_expensive_calls_per_day": 1})
+    calls = make_skill(metadata=DEAR)
+    words = ({"word": "one"}, {"word": "two"}, {"word": "three"})
+    waiting = [
+        submit(agent=orchestrator, skill_name="probe", data=word, wake=False) for word in words
+    ]
+
+    time_machine.move_to("2026-11-22T00:00:10Z")
+    ended = [drive(made.execution).status for made in waiting]
+
+    assert ended == [Status.COMPLETED, Status.BLOCKED, Status.BLOCKED] and len(calls) == 1
+    assert call(orchestrator, "probe").status == Status.COMPLETED, "the new day has its own"
+
+
+@pytest.mark.req("I2")
+def test_a_call_that_has_run_and_waits_for_a_person_counts(
+    orchestrator: Agent, make_skill: MakeSkill, settings: Any
+) -> None:
+    settings.CHIMERA = settings.CHIMERA.model_copy(update={"chimera_expensive_calls_per_day": 1})
+    calls = make_skill(ContractBroken("probe", 3, {}, ["too long"]), metadata=DEAR)
+
+    shown, over = (call(orchestrator, "probe", word=word) for word in ("one", "two"))
+
+    assert shown.status == over.status == Status.BLOCKED and len(calls) == 1
+    assert "expensive calls of today" in question(over).action["question"]
+
+
+@pytest.mark.req("I2")
+def test_a_yes_that_was_taken_back_lets_no_call_run(
+    orchestrator: Agent, make_skill: MakeSkill, reviewer: User, approval_key: Any
+) -> None:
+    calls = make_skill(metadata=RISKY)
+    execution = call(orchestrator, "probe")
+    first = question(execution)
+    sign(first, reviewer)
+    tasks.resume(str(first.id))
+    request_revoke(request_id=first.id, reviewer=reviewer, reason="Not today")
+
+    drive(execution)
+
+    assert execution.status == Status.BLOCKED and not calls
+    assert question(execution).id != first.id, "a person is asked anew"
