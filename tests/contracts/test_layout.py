@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 ROOT = Path(__file__).parents[2]
 APPS = ("chimera", "skills", "approvals", "wallets", "content", "agents")
@@ -29,6 +30,36 @@ def _body(function: Function) -> int:
     first = function.body[1] if ast.get_docstring(function) and function.body[1:] else None
     start = (first or function.body[0]).lineno
     return (function.end_lineno or start) - start + 1
+
+
+@pytest.mark.req("C2")
+def test_the_top_level_holds_the_apps_and_content_beside_them() -> None:
+    files = ("manage.py", "pyproject.toml", "docker-compose.yml")
+    assert [name for name in files if not (ROOT / name).is_file()] == []
+    apps = {each.parent.name for each in ROOT.glob("*/apps.py")}
+    assert apps == set(APPS)
+    for folder in (*APPS, "templates", "tests"):
+        assert (ROOT / folder).is_dir(), folder
+
+
+@pytest.mark.req("C1")
+def test_the_agreed_libraries_are_what_the_code_is_built_on() -> None:
+    agreed = {"django", "rest_framework", "celery", "pydantic", "httpx", "web3", "jwt", "redis"}
+    used = {
+        name.split(".")[0]
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in _imported(node)
+    }
+    assert agreed <= used
+    assert {"simple_history", "django_celery_results"} <= set(settings.INSTALLED_APPS)
+    assert settings.CELERY_RESULT_BACKEND == "django-db"
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    return [each.name for each in node.names] if isinstance(node, ast.Import) else []
 
 
 def test_no_function_is_longer_than_fifty_lines() -> None:

@@ -174,7 +174,7 @@ def personas(draw: Any) -> Persona:
 def trends(draw: Any) -> TrendData:
     topic = draw(st.sampled_from(HEADLINES) | st.text(LETTERS, min_size=1, max_size=500))
     return trend(
-        topic.replace("\0", " "),
+        topic,
         sentiment=draw(st.sampled_from(["positive", "neutral", "negative", "mixed", "unknown"])),
         metadata__category=draw(
             st.sampled_from(
