@@ -110,8 +110,7 @@ def intent_revision(
         "budget_usd": amount_text(intent.budgetUsd),
         "cost_usd": amount_text(cost),
         "idempotency_key": intent.idempotencyKey,
-        "mode": intent_mode(),
-        "environment": settings.CHIMERA.environment,
+        **_here(),
         "approved_by": approved_by,
     }
     package = _package(agent, intent, text, media, facts)
@@ -142,9 +141,16 @@ def intent_action(revision: ContentRevision, account: PlatformAccount) -> dict[s
 
 
 def as_intent(post: dict[str, Any], package: dict[str, Any]) -> dict[str, Any]:
-    """The action of a post, as the intent's where the package was stored for one."""
+    """The action of a post, as the intent's where the package was stored for one.
+
+    Mode and environment are those of now: an approval of another deployment fits nothing here.
+    """
     facts = package.get("intent")
-    return {**post, **facts, "type": KIND} if facts else post
+    return {**post, **facts, **_here(), "type": KIND} if facts else post
+
+
+def _here() -> dict[str, str]:
+    return {"mode": intent_mode(), "environment": settings.CHIMERA.environment}
 
 
 def _affordable(intent: ExecutionIntent, text: str) -> Decimal:

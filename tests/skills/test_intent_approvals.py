@@ -132,16 +132,18 @@ def test_a_token_of_the_judge_is_refused_outside_the_sandbox(
 
 
 @pytest.mark.req("B3.4")
+@pytest.mark.parametrize("point", ["publish.prepared", "publish.armed"])
 def test_a_yes_of_the_judge_that_was_used_up_posts_nothing_where_it_would_not_count(
     orchestrator: Agent,
     account: PlatformAccount,
     sent: Sent,
     settings: Any,
     monkeypatch: pytest.MonkeyPatch,
+    point: str,
 ) -> None:
-    execution = killed_at(
-        monkeypatch, publishing, "publish.prepared", orchestrator, intent(account)
-    )
+    execution = killed_at(monkeypatch, publishing, point, orchestrator, intent(account))
+    long_ago = now() - timedelta(hours=1)
+    Publication.objects.filter(armed_at__isnull=False).update(armed_at=long_ago, begun_at=long_ago)
     deploy(settings, "staging")
 
     attempt(execution)
