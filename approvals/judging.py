@@ -78,7 +78,7 @@ def _sign(request: ApprovalRequest) -> None:
         jti=jti,
         auth_time=moment,
         expires_at=request.token_expires_at,
-        key=judge_key(),
+        key=judge_key(actor=JUDGE),
     )
     ApprovalToken.objects.create(request=request, jti=jti, kid=kid, sealed=encrypt(token.encode()))
     audit.record(

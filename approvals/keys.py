@@ -47,14 +47,18 @@ def key_create(*, actor: str) -> SigningKey:
     with transaction.atomic():
         _active().update(state=SigningKey.State.RETIRING)
         key = SigningKey.objects.create(kid=kid, public_jwk=jwk)
-        audit.record(
-            actor=actor,
-            action="key.created",
-            object_type="signing_key",
-            object_id=kid,
-            data={"public_jwk": jwk},
-        )
+        _audit_creation(key, actor)
     return key
+
+
+def _audit_creation(key: SigningKey, actor: str) -> None:
+    audit.record(
+        actor=actor,
+        action="key.created",
+        object_type="signing_key",
+        object_id=key.kid,
+        data={"public_jwk": key.public_jwk},
+    )
 
 
 def _active() -> QuerySet[SigningKey]:
@@ -101,7 +105,7 @@ def _judge_private() -> Ed25519PrivateKey:
     return Ed25519PrivateKey.generate()
 
 
-def judge_key() -> tuple[str, Ed25519PrivateKey]:
+def judge_key(*, actor: str) -> tuple[str, Ed25519PrivateKey]:
     """kid and private half of the key that the judge signs with. SECURITY_VIOLATION outside the sandbox."""
     if not settings.CHIMERA.is_sandbox:
         raise ChimeraError("SECURITY_VIOLATION", "A judge signs in a sandbox only")
@@ -109,7 +113,10 @@ def judge_key() -> tuple[str, Ed25519PrivateKey]:
     jwk = public_jwk(private.public_key())
     kid = thumbprint(jwk)
     made = {"public_jwk": jwk, "kind": SigningKey.Kind.JUDGE}
-    SigningKey.objects.get_or_create(kid=kid, defaults=made)
+    with transaction.atomic():
+        key, fresh = SigningKey.objects.get_or_create(kid=kid, defaults=made)
+        if fresh:
+            _audit_creation(key, actor)
     return kid, private
 
 

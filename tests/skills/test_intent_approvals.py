@@ -84,6 +84,8 @@ def test_the_judge_of_a_sandbox_makes_a_row_of_its_own_key_and_uses_it_up(
     assert Publication.objects.get().reviewer_id == JUDGE
     said = AuditEntry.objects.get(action="approval.approved")
     assert (said.actor, said.data["kid"]) == (JUDGE, key.kid)
+    born = AuditEntry.objects.filter(action="key.created", object_id=key.kid)
+    assert [one.actor for one in born] == [JUDGE], "a key that can say yes is in the log"
     assert jwks() == {"keys": []}, "nobody outside is told to trust it"
     assert "Open the post" in client.get(f"/review/{request.id}/").content.decode()
 
