@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from agents.auth import AgentPrincipal, agent_of, writer_of
+from agents.models import Agent
 from chimera.core import ratelimit
 from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import NO_TEXT, plain, unstorable
@@ -144,7 +145,7 @@ class RunCreate(APIView):
         """
         principal = request.user
         assert isinstance(principal, AgentPrincipal)  # HasScope ran before
-        ratelimit.hit(f"skill:{principal.agent.id}", settings.CHIMERA.chimera_rate_limit)
+        _count_call(principal.agent)
         data, version = _body(request.data)
         run, replayed = services.run_once(
             agent=principal.agent,
@@ -159,6 +160,10 @@ class RunCreate(APIView):
         if replayed:
             headers["Idempotency-Replayed"] = "true"
         return Response(run_dict(run), status=200 if run.status in ENDED else 202, headers=headers)
+
+
+def _count_call(agent: Agent) -> None:
+    ratelimit.hit(f"skill:{agent.id}", settings.CHIMERA.chimera_rate_limit)
 
 
 def _waited(request: Request, run: WorkflowRun) -> WorkflowRun:
@@ -247,5 +252,7 @@ class RunResume(APIView):
         operation_id="workflow_runs_resume", request=None, responses={200: _RUN, **PROBLEMS}
     )
     def post(self, request: Request, run_id: UUID) -> Response:
-        """Go on from the step that failed."""
-        return Response(run_dict(services.run_resume(agent=agent_of(request), run_id=run_id)))
+        """Go on from the step that failed; it counts as one call."""
+        agent = agent_of(request)
+        _count_call(agent)
+        return Response(run_dict(services.run_resume(agent=agent, run_id=run_id)))

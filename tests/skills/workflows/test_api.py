@@ -8,11 +8,15 @@ import pytest
 
 from agents.models import Agent
 from chimera.core.clock import now
+from chimera.core.errors import ChimeraError
+from skills.workflows.definition import parse
 from skills.workflows.models import StoredWorkflow, WorkflowRun
+from skills.workflows.services import run_start
 from tests.skills.workflows.test_engine import driven
 
 pytestmark = [pytest.mark.django_db, pytest.mark.req("W2")]
 JSON = {"content_type": "application/json"}
+PROBE = {"name": "probe", "steps": [{"skill_name": "probe"}]}
 FLOW = {"name": "tidy", "steps": [{"skill_name": "echo"}, {"skill_name": "normalize_handle"}]}
 
 
@@ -134,6 +138,24 @@ def test_a_start_counts_as_a_call(api: Any, orchestrator: Agent, settings: Any) 
     statuses = [client.post(path, {}, **JSON).status_code for _ in range(3)]
 
     assert statuses == [202, 202, 429]
+
+
+def test_to_go_on_with_a_run_counts_as_a_call(
+    api: Any, orchestrator: Agent, settings: Any, make_skill: Any
+) -> None:
+    settings.CHIMERA = settings.CHIMERA.model_copy(update={"chimera_rate_limit": 2})
+    calls = make_skill(ChimeraError("FORBIDDEN"))
+    run = run_start(agent=orchestrator, definition=parse(PROBE), data={})
+    statuses = []
+
+    for _ in range(3):
+        driven(run)
+        path = f"/api/v1/workflow-runs/{run.id}/resume/"
+        statuses.append(api(orchestrator).post(path).status_code)
+
+    assert statuses == [200, 200, 429] and len(calls) == 3
+    run.refresh_from_db()
+    assert run.status == "failed"
 
 
 def test_a_token_without_a_skills_scope_cannot_run_it_in_a_workflow(
