@@ -33,21 +33,24 @@ from skills.workflows.walk import OPEN, Actions, Outcome, Walk, scope_of
 log = logging.getLogger("chimera.workflows")
 State = StepRecord.State
 LOOK_AGAIN = timedelta(seconds=30)
+MOST_RECORDS = 10_000
+"""Steps of one run, every item, round and attempt: its start was one call."""
 TOKEN = "[redacted]"  # noqa: S105  what stands where a token was
 
 
 def advance(run_id: UUID) -> WorkflowRun:
     """Walk a run as far as it goes now. Harmless at any time, by any number of processes.
 
-    A defect fails this run with INTERNAL_ERROR, so that it never stands in the way of others.
+    A defect fails this run with INTERNAL_ERROR, a run of too many steps with INVALID_INPUT, so that
+    neither stands in the way of others.
     """
     try:
         run = _advance(run_id)
     except (OperationalError, InterfaceError, WorkflowRun.DoesNotExist):
         raise  # the database's trouble, not the run's: it is walked again
-    except Exception:
+    except Exception as problem:
         log.exception("run %s cannot be walked", run_id)
-        run = _break_off(run_id)
+        run = _break_off(run_id, problem)
     reach("workflow.saved")
     return run
 
@@ -66,11 +69,13 @@ def _advance(run_id: UUID) -> WorkflowRun:
     return run
 
 
-def _break_off(run_id: UUID) -> WorkflowRun:
+def _break_off(run_id: UUID, problem: Exception) -> WorkflowRun:
+    broke = _error("INTERNAL_ERROR", "The run broke off")
+    error = plain(problem.as_dict()) if isinstance(problem, ChimeraError) else broke
     with transaction.atomic():
         run = WorkflowRun.objects.select_for_update(of=("self",)).get(id=run_id)
         if run.status not in ENDED:
-            _keep(run, Outcome("failed", error=_error("INTERNAL_ERROR", "The run broke off")))
+            _keep(run, Outcome("failed", error=error))
     return run
 
 
@@ -146,6 +151,8 @@ class _Engine:
                 self._look_at_job(record)
 
     def begin(self, step: Step, path: str, **values: Any) -> StepRecord:
+        if self.attempts.total() >= MOST_RECORDS:
+            raise ChimeraError("INVALID_INPUT", f"The run has more than {MOST_RECORDS} steps")
         self.attempts[path] += 1
         record = StepRecord.objects.create(
             run=self.run,

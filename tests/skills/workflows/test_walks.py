@@ -184,6 +184,22 @@ def engine_sweep() -> None:
         engine.advance(run_id)
 
 
+def test_a_run_ends_at_the_most_steps_it_may_have_and_begins_none_of_those_beyond(
+    orchestrator: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "MOST_RECORDS", 5)
+    rounds = {"go_back": {"to": {"first": "`true`"}, "at_most": 10}}
+    inner = [{"name": "first", "skill_name": "echo"}, rounds]
+
+    run = driven(
+        started(orchestrator, [{"for_each": "input.items", "steps": inner}], {"items": [{}, {}]})
+    )
+
+    assert run.status == "failed" and run.error["code"] == "INVALID_INPUT"
+    assert "5 steps" in run.error["message"]
+    assert run.records.count() <= 5 and executions(run) <= 5
+
+
 @pytest.mark.parametrize(
     "step",
     [
