@@ -117,6 +117,9 @@ def intent_revision(
     trends = [trend for asset in made for trend in asset.trends]
     package["trend_refs"] = list(dict.fromkeys(ref for asset in made for ref in asset.trend_refs))
     content = _stored(agent, package, trends)
+    if content.current.data.get("intent") != facts:
+        why = "Another package has taken the id of this one; choose another idempotencyKey"
+        raise invalid("INVALID_INPUT", "idempotencyKey", why)
     account = _account(content, agent, intent)
     standing = services.publication_of(content.id, account.platform)
     if standing:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -20,9 +20,10 @@ from chimera.core.errors import ChimeraError
 from chimera.core.models import AuditEntry
 from content import publishing
 from content.models import PlatformAccount, Publication
+from content.services import content_revise
 from skills import gating
 from skills.models import SkillExecution
-from tests.helpers.calls import attempt
+from tests.helpers.calls import attempt, package
 from tests.helpers.intents import NAME, TEXT, execute, intent, named, review, reviewed
 from tests.helpers.world import list_posts
 
@@ -88,6 +89,21 @@ def test_the_judge_of_a_sandbox_makes_a_row_of_its_own_key_and_uses_it_up(
     assert [one.actor for one in born] == [JUDGE], "a key that can say yes is in the log"
     assert jwks() == {"keys": []}, "nobody outside is told to trust it"
     assert "Open the post" in client.get(f"/review/{request.id}/").content.decode()
+
+
+@pytest.mark.req("B3.4")
+def test_a_package_that_has_taken_the_id_of_an_intent_is_not_posted_in_its_place(
+    orchestrator: Agent, account: PlatformAccount, sent: Sent
+) -> None:
+    wanted = intent(account)
+    taken = review(orchestrator, wanted | {"approvedBy": "human"}).action["content_id"]
+    other = package(content_id=taken, script="Something else entirely, which nobody has asked for.")
+    content_revise(content_id=UUID(taken), package=other, actor=orchestrator.actor)
+
+    with pytest.raises(ChimeraError, match="taken the id") as problem:
+        review(orchestrator, wanted)
+
+    assert problem.value.code == "INVALID_INPUT" and sent() == []
 
 
 @pytest.mark.req("B3.4")
