@@ -181,7 +181,7 @@ def fail_everywhere(at: Scene) -> list[str]:
     me = http.get("/api/v1/agents/me/").json()
     at.inside(me["name"])
     calls = {
-        "fetch_trends": {"platform": "twitter"},
+        "fetch_trends": {"platform": "twitter", "limit": 7},  # nobody has asked this before
         "semantic_filter": {"trends": [trend()], "campaign_goals": ["street fashion"]},
         "generate_content": {"trend": trend(), "persona": me["persona"], "platform": "twitter"},
     }
