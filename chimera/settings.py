@@ -269,7 +269,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 30.0,
         "options": {"expires": 60},
     },
-    "tokens": {"task": "content.renew_credentials", "schedule": 3600.0, "options": {"expires": 600}},
+    "tokens": {
+        "task": "content.renew_credentials",
+        "schedule": 3600.0,
+        "options": {"expires": 600},
+    },
     "profiles": {"task": "skills.announce_profiles", "schedule": 15.0, "options": {"expires": 30}},
     "heartbeat": {"task": "skills.heartbeat", "schedule": 5.0, "options": {"expires": 10}},
 }

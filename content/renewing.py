@@ -2,6 +2,8 @@
 
 import logging
 
+from django.conf import settings
+
 from chimera.core.errors import ChimeraError
 from content.connections import account_refusal, credentials_open, credentials_refresh
 from content.intents import base_url_of
@@ -13,9 +15,13 @@ log = logging.getLogger(__name__)
 
 
 def credentials_renew_due() -> int:
-    """Renew what would lapse soon; how many were. One that fails is tried again the next time."""
-    connected = PlatformAccount.objects.filter(enabled=True)
-    return sum(_renewed(account) for account in connected.exclude(mode=SANDBOX))
+    """Renew what would lapse soon; how many were. One that fails is tried again the next time.
+
+    Only accounts of the networks that this deployment posts to: a copy of its data elsewhere must
+    not use up their tokens.
+    """
+    posted_to = PlatformAccount.objects.filter(enabled=True, mode=settings.CHIMERA.chimera_platform)
+    return sum(_renewed(account) for account in posted_to.exclude(mode=SANDBOX))
 
 
 def _renewed(account: PlatformAccount) -> bool:

@@ -22,6 +22,11 @@ def instagram(fake: Callable[[str], FakeServer]) -> FakeServer:
     return fake("instagram")
 
 
+@pytest.fixture(autouse=True)
+def live(settings: Any) -> None:
+    settings.CHIMERA = settings.CHIMERA.model_copy(update={"chimera_platform": "live"})
+
+
 def connected(server: FakeServer, agent: Agent, days: int, **changes: Any) -> PlatformAccount:
     """Another account whose token lapses in so many days."""
     handle = f"aurora_{PlatformAccount.objects.count()}"
@@ -59,7 +64,7 @@ def test_what_lapses_soon_is_renewed_once_and_the_rest_stays(
     assert bytes(later.sealed_credentials) == before
 
 
-@pytest.mark.parametrize("changes", [{"enabled": False}, {"mode": "sandbox"}])
+@pytest.mark.parametrize("changes", [{"enabled": False}, {"mode": "sandbox"}, {"mode": "local"}])
 def test_an_account_that_is_not_used_is_left_alone(
     instagram: FakeServer, orchestrator: Agent, changes: dict[str, Any]
 ) -> None:
