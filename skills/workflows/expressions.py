@@ -15,6 +15,8 @@ MOST_WORK = 1_000_000
 """What one expression may take: a unit for each part it visits and for each value in what it builds."""
 _CHARACTERS = 64
 """Of a text that count as one more value."""
+DEEPEST = 100
+"""How far the parts of an expression may lie inside each other; Python's own limit differs by process."""
 _BUILDS = ("multi_select_list", "multi_select_dict", "function_expression")
 
 
@@ -55,8 +57,17 @@ class _Bounded(TreeInterpreter):  # type: ignore[misc]  # the package has no typ
 
 @lru_cache(maxsize=1000)
 def compiled(text: str) -> Any:
-    """The expression, ready to search; JMESPathError where it is none."""
-    return jmespath.compile(text)
+    """The expression, ready to search; JMESPathError where it is none, RecursionError too deep."""
+    if text.count("(") > DEEPEST:  # brackets leave no trace in what is parsed
+        raise RecursionError
+    found = jmespath.compile(text)
+    layer, depth = [found.parsed], 0
+    while layer:
+        parts = [part for node in layer for part in node["children"]]
+        layer, depth = [part for part in parts if isinstance(part, dict)], depth + 1
+        if depth > DEEPEST:
+            raise RecursionError
+    return found
 
 
 def find(text: str, seen: dict[str, Any]) -> Any:
