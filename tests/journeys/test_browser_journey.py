@@ -102,6 +102,7 @@ def test_one_campaign_ends_as_a_post_and_a_payment_after_a_person_signed_both_in
     expect(desk.page.locator(".text")).to_contain_text(content["captions"].splitlines()[0])
     picture(desk.page, "journey-post.png")
     desk.page.goto(f"/review/{payment_id}/")
+    assert desk.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     expect(desk.page.get_by_role("button", name="Approve")).to_have_count(0)
     assert int(rpc(stack, "eth_getTransactionByHash", settled.tx_id)["blockNumber"], 16) > 0
 
