@@ -24,8 +24,16 @@ MARK = "chimera-test-suite"
 # What stands on no database, broker or cache of its own is run once, on the embedded default.
 ONCE = (
     "tests/content/llm",
+    "tests/content/platforms/test_instagram.py",
+    "tests/content/platforms/test_quoted_secrets.py",
+    "tests/content/platforms/test_sandbox_adapter.py",
+    "tests/content/platforms/test_tiktok.py",
+    "tests/content/platforms/test_twitter.py",
+    "tests/content/platforms/test_youtube.py",
+    "tests/content/sources",
     "tests/content/studio",
     "tests/content/validation",
+    "tests/contracts/test_layout.py",
     "tests/sandbox",
     "tests/skills/test_new_skill.py",
     "tests/wallets/chain",
