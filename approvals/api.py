@@ -1,26 +1,23 @@
 """REST: ask for an approval, read one's own, the public keys."""
 
-import time
 from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from agents.auth import agent_of, writer_of
-from agents.models import Agent
 from approvals import services
 from approvals.keys import jwks_text
 from approvals.models import ApprovalRequest, Status
 from approvals.requests import BODY, open_request, parse_body
 from approvals.schemas import ApprovalOut
 from chimera.core.clock import iso
-from chimera.core.errors import ChimeraError
-from chimera.core.schema import PROBLEMS, schema_of
-from chimera.core.waiting import granted_wait
+from chimera.core.schema import PREFER, PROBLEMS, schema_of
+from chimera.core.waiting import waited
 
 
 def as_dict(request: ApprovalRequest, token: str | None = None) -> dict[str, Any]:
@@ -67,31 +64,15 @@ class ApprovalDetail(APIView):
 
     @extend_schema(
         operation_id="approvals_get",
-        parameters=[
-            OpenApiParameter(
-                "Prefer", str, OpenApiParameter.HEADER, description="wait=N seconds, at most 60"
-            )
-        ],
+        parameters=[PREFER],
         responses={200: schema_of(ApprovalOut), **PROBLEMS},
     )
     def get(self, request: Request, approval_id: UUID) -> Response:
         """One of the agent's own requests, with the token once it is approved."""
-        agent = agent_of(request)
-        with granted_wait(agent.id, request.headers.get("Prefer", "")) as seconds:
-            found = _decided(agent, approval_id, seconds)
+        found = services.request_of(agent_of(request), approval_id)
+        prefer = request.headers.get("Prefer", "")
+        waited(found, lambda row: row.status != Status.PENDING, found.agent_id, prefer)
         return Response(as_dict(found, services.token_of(found)))
-
-
-def _decided(agent: Agent, approval_id: UUID, seconds: int) -> ApprovalRequest:
-    """The agent's request once it is decided, or as it is after so many seconds."""
-    until = time.monotonic() + seconds
-    while True:
-        found = ApprovalRequest.objects.filter(id=approval_id, agent=agent).first()
-        if found is None:
-            raise ChimeraError("NOT_FOUND", "No such approval request of yours")
-        if found.status != Status.PENDING or time.monotonic() >= until:
-            return found
-        time.sleep(0.1)
 
 
 def jwks_view(request: HttpRequest) -> HttpResponse:

@@ -347,6 +347,14 @@ def requests_void_superseded() -> int:
     )
 
 
+def request_of(agent: Agent, request_id: UUID) -> ApprovalRequest:
+    """The agent's own request. NOT_FOUND."""
+    found = ApprovalRequest.objects.filter(id=request_id, agent=agent).first()
+    if found is None:
+        raise ChimeraError("NOT_FOUND", "No such approval request of yours")
+    return found
+
+
 def token_of(request: ApprovalRequest) -> str | None:
     """The token of an approved request, for the requesting agent alone."""
     held = (

@@ -18,7 +18,7 @@ from agents.roles import Role
 from chimera.core import problem
 from chimera.core.clock import moment_of
 from chimera.core.errors import ChimeraError
-from chimera.core.schema import PROBLEMS, schema_of
+from chimera.core.schema import PREFER, PROBLEMS, schema_of
 from chimera.core.waiting import waited
 from skills.catalogue import registry
 from skills.contract import Skill
@@ -32,12 +32,9 @@ from skills.presenters import (
     skill_dict,
 )
 from skills.profiles import profile_of
-from skills.services import execution_cancel, submit
+from skills.services import execution_cancel, execution_of, submit
 
 _SETTLED = (*FINAL, Status.BLOCKED)
-PREFER = OpenApiParameter(
-    "Prefer", str, OpenApiParameter.HEADER, description="wait=N seconds, at most 60"
-)
 KEY = OpenApiParameter(
     "Idempotency-Key", str, OpenApiParameter.HEADER, description="Makes the call safe to repeat"
 )
@@ -75,10 +72,7 @@ class ExecutionView(VersionedView):
 
     def own(self, request: Request, execution_id: UUID) -> SkillExecution:
         """The execution; NOT_FOUND for another agent's."""
-        mine = SkillExecution.objects.filter(id=execution_id, agent=agent_of(request))
-        self.execution = mine.first()
-        if self.execution is None:
-            raise ChimeraError("NOT_FOUND", "No such execution of yours")
+        self.execution = execution_of(agent_of(request), execution_id)
         return self.execution
 
 

@@ -220,6 +220,14 @@ def wake_workflow(execution: SkillExecution) -> None:
         hints.wake(ADVANCE_TASK, str(execution.workflow_run_id))
 
 
+def execution_of(agent: Agent, execution_id: UUID) -> SkillExecution:
+    """The agent's own execution. NOT_FOUND."""
+    found = SkillExecution.objects.filter(id=execution_id, agent=agent).first()
+    if found is None:
+        raise ChimeraError("NOT_FOUND", "No such execution of yours")
+    return found
+
+
 def execution_cancel(*, agent: Agent, execution_id: UUID) -> SkillExecution:
     """Cancel before any effect: before its approval is used up. NOT_FOUND, NOT_CANCELLABLE."""
     waiting = [Status.QUEUED, Status.RETRYING, Status.BLOCKED]
@@ -229,14 +237,12 @@ def execution_cancel(*, agent: Agent, execution_id: UUID) -> SkillExecution:
         changed = mine.filter(~Exists(begun), status__in=waiting).update(
             status=Status.CANCELLED, completed_at=now(), sealed_token=b""
         )
-        execution = mine.first()
-        if changed and execution and execution.approval_id:
+        execution = execution_of(agent, execution_id)
+        if changed and execution.approval_id:
             why = "The agent cancelled the call"
             request_void(request_id=execution.approval_id, actor=agent.actor, reason=why)
-        if changed and execution:
+        if changed:
             wake_workflow(execution)
-    if execution is None:
-        raise ChimeraError("NOT_FOUND", "No such execution of yours")
     if not changed and execution.status != Status.CANCELLED:
         raise ChimeraError(
             "NOT_CANCELLABLE", f"The execution is {execution.status}; its effect may have begun"

@@ -2,9 +2,12 @@
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+PREFER = OpenApiParameter(
+    "Prefer", str, OpenApiParameter.HEADER, description="wait=N seconds, at most 60"
+)
 PROBLEM = {
     "type": "object",
     "required": ["type", "title", "status", "detail", "instance", "code", "retryable"],

@@ -15,9 +15,9 @@ from agents.models import Agent
 from chimera.core import ratelimit
 from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import NO_TEXT, plain, unstorable
-from chimera.core.schema import PROBLEMS
+from chimera.core.schema import PREFER, PROBLEMS
 from chimera.core.waiting import waited
-from skills.api import KEY, PREFER
+from skills.api import KEY
 from skills.workflows import services
 from skills.workflows.definition import Definition, parse
 from skills.workflows.models import ENDED, RunStatus, StoredWorkflow, WorkflowRun

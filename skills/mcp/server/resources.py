@@ -20,8 +20,7 @@ from mcp_types import (
 from agents.auth import AgentPrincipal
 from agents.models import Agent
 from approvals.api import as_dict as approval_dict
-from approvals.models import ApprovalRequest
-from approvals.services import token_of
+from approvals.services import request_of, token_of
 from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import dumps
 from content.api import as_dict as content_dict
@@ -29,9 +28,9 @@ from content.services import content_get
 from skills.mcp.server.auth import reader
 from skills.mcp.server.failures import as_protocol_error
 from skills.mcp.server.threads import in_thread
-from skills.models import SkillExecution
 from skills.presenters import execution_dict
 from skills.profiles import profile_of
+from skills.services import execution_of
 
 MIME = "application/json"
 ME = "chimera://agents/me"
@@ -51,10 +50,7 @@ def _profile(agent: Agent, _: None) -> dict[str, Any]:
 
 
 def _execution(agent: Agent, found_id: UUID) -> dict[str, Any]:
-    found = SkillExecution.objects.filter(id=found_id, agent=agent).first()
-    if found is None:
-        raise ChimeraError("NOT_FOUND", "No such execution of yours")
-    return execution_dict(found)
+    return execution_dict(execution_of(agent, found_id))
 
 
 def _content(_: Agent, found_id: UUID) -> dict[str, Any]:
@@ -62,9 +58,7 @@ def _content(_: Agent, found_id: UUID) -> dict[str, Any]:
 
 
 def _approval(agent: Agent, found_id: UUID) -> dict[str, Any]:
-    found = ApprovalRequest.objects.filter(id=found_id, agent=agent).first()
-    if found is None:
-        raise ChimeraError("NOT_FOUND", "No such approval request of yours")
+    found = request_of(agent, found_id)
     return approval_dict(found, token_of(found))
 
 
