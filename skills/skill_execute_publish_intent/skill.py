@@ -6,13 +6,10 @@ execution with status failed; accepted is one whose outcome is still being looke
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from pydantic import Field
 
-from agents.roles import Role
 from agents.wire import Number, WireModel
 from approvals.models import ApprovalRequest
 from approvals.publish_intents import intent_approval, prepared_action
@@ -20,21 +17,10 @@ from chimera.core.errors import ChimeraError
 from chimera.core.grants import Grant
 from content.execution_intents import ExecutionIntent
 from content.ingest import Ident
-from content.publishing import (
-    publication_call_off,
-    publication_carry_out,
-    publication_under_way,
-)
+from content.models import Publication
 from content.starting import publication_begin
-from skills.contract import (
-    CostClass,
-    GatedSkill,
-    Retry,
-    RiskLevel,
-    SkillContext,
-    SkillMetadata,
-    SkillResult,
-)
+from skills.contract import SkillContext
+from skills.publishing import PublishingSkill
 
 USUAL_BACKOFF = 30.0
 """Seconds to wait before an intent that may succeed is sent again, where nobody says how long."""
@@ -70,24 +56,11 @@ class Output(WireModel):
     error: Failure | None = Field(description="Null unless failed")
 
 
-class ExecutePublishIntent(GatedSkill):
-    """The gate of approvals in front of the one publisher, in the words of the intent's contract."""
+class ExecutePublishIntent(PublishingSkill):
+    """Publishing in the words of the intent's contract."""
 
     input_model = Input
     output_model = Output
-    metadata = SkillMetadata(
-        risk_level=RiskLevel.HIGH,
-        cost_class=CostClass.NORMAL,
-        side_effects=True,
-        idempotent=True,
-        capabilities=frozenset({"NET", "DB"}),
-        timeout_sec=15,
-    )
-    roles = frozenset({Role.ORCHESTRATOR, Role.DISTRIBUTION_MANAGER})
-    retry = Retry(
-        3,
-        frozenset({"PUBLISH_FAILED", "PLATFORM_ERROR", "RATE_LIMITED", "NETWORK_ERROR", "TIMEOUT"}),
-    )
     error_codes = (
         "UNSUPPORTED_ACTION",
         "BUDGET_EXCEEDED",
@@ -117,8 +90,15 @@ class ExecutePublishIntent(GatedSkill):
             "error": None if unknown else _failure(error),
         }
 
-    async def prepare(self, ctx: SkillContext[Input]) -> dict[str, Any]:
-        return await sync_to_async(_action)(ctx)
+    def action(self, ctx: SkillContext[Input]) -> dict[str, Any]:
+        """A production acts for callers that mean production, and for no others."""
+        env, meant = settings.CHIMERA.environment, ctx.params.environment
+        if env == "production" != meant:
+            why = f"This is the production; an intent meant for {meant} is not carried out here"
+            raise ChimeraError("FORBIDDEN", why, errors={"environment": [why]})
+        ctx.prepared = prepared_action(ctx.caller, ctx.params.intent)
+        action: dict[str, Any] = ctx.prepared[0]
+        return action
 
     def ask(self, ctx: SkillContext[Input]) -> ApprovalRequest:
         """The request that the intent names, or the judge's; one that waits for a person blocks."""
@@ -135,37 +115,13 @@ class ExecutePublishIntent(GatedSkill):
         publication_begin(grant=grant, schedule_time=None)
         return None
 
-    def under_way(self, execution_id: UUID) -> bool:
-        return publication_under_way(execution_id)
-
-    def call_off(self, execution_id: UUID) -> None:
-        publication_call_off(execution_id)
-
-    async def execute(self, ctx: SkillContext[Input]) -> SkillResult:
-        return await sync_to_async(_carry_out)(ctx)
-
-
-def _action(ctx: SkillContext[Input]) -> dict[str, Any]:
-    """What would be posted. A production acts for callers that mean production, and for no others."""
-    env, meant = settings.CHIMERA.environment, ctx.params.environment
-    if env == "production" != meant:
-        why = f"This is the production; an intent meant for {meant} is not carried out here"
-        raise ChimeraError("FORBIDDEN", why, errors={"environment": [why]})
-    ctx.prepared = prepared_action(ctx.caller, ctx.params.intent)
-    action: dict[str, Any] = ctx.prepared[0]
-    return action
-
-
-def _carry_out(ctx: SkillContext[Input]) -> SkillResult:
-    assert ctx.grant  # the framework has redeemed the approval
-    publication = publication_carry_out(ctx.grant.approval_id)
-    output = Output(
-        intentId=ctx.params.intent.intentId,
-        status="executed",
-        externalRef=publication.post_id,
-        error=None,
-    )
-    return SkillResult(output=output, output_text=f"Published at {publication.post_url}")
+    def output(self, ctx: SkillContext[Input], publication: Publication) -> Output:
+        return Output(
+            intentId=ctx.params.intent.intentId,
+            status="executed",
+            externalRef=publication.post_id,
+            error=None,
+        )
 
 
 def _failure(error: ChimeraError) -> dict[str, Any]:

@@ -2,9 +2,7 @@
 
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from pydantic import (
     AwareDatetime,
@@ -15,7 +13,6 @@ from pydantic import (
     field_validator,
 )
 
-from agents.roles import Role
 from approvals.schemas import PlatformName
 from chimera.core.clock import Moment, now
 from chimera.core.errors import ChimeraError
@@ -23,23 +20,11 @@ from chimera.core.grants import Grant
 from chimera.core.jsontext import plain
 from content import services as content
 from content.engagement import engagement_take
-from content.publishing import (
-    publication_call_off,
-    publication_carry_out,
-    publication_under_way,
-)
+from content.models import Publication
 from content.schemas import ContentPackage
 from content.starting import publication_begin
-from skills.contract import (
-    STORED,
-    CostClass,
-    GatedSkill,
-    Retry,
-    RiskLevel,
-    SkillContext,
-    SkillMetadata,
-    SkillResult,
-)
+from skills.contract import STORED, SkillContext
+from skills.publishing import PublishingSkill
 
 SNAPSHOT_SEC = 11.0
 """What the first reading of the counts may take; with less time left the scheduled one does it."""
@@ -83,24 +68,11 @@ class Output(BaseModel):
     engagement_snapshot: Counts
 
 
-class PublishContent(GatedSkill):
+class PublishContent(PublishingSkill):
     """Publishes at most once per content and platform."""
 
     input_model = Input
     output_model = Output
-    metadata = SkillMetadata(
-        risk_level=RiskLevel.HIGH,
-        cost_class=CostClass.NORMAL,
-        side_effects=True,
-        idempotent=True,
-        capabilities=frozenset({"NET", "DB"}),
-        timeout_sec=15,
-    )
-    roles = frozenset({Role.DISTRIBUTION_MANAGER, Role.ORCHESTRATOR})
-    retry = Retry(
-        3,
-        frozenset({"PUBLISH_FAILED", "PLATFORM_ERROR", "RATE_LIMITED", "NETWORK_ERROR", "TIMEOUT"}),
-    )
     error_codes = (
         "PUBLISH_FAILED",
         "INVALID_TOKEN",
@@ -115,64 +87,48 @@ class PublishContent(GatedSkill):
     field_codes = {"approval_token": "INVALID_TOKEN", "content": "INVALID_CONTENT"}
     secret_field = "approval_token"  # noqa: S105  the name of a field
 
-    async def prepare(self, ctx: SkillContext[Input]) -> dict[str, Any]:
-        return await sync_to_async(_action)(ctx)
+    def action(self, ctx: SkillContext[Input]) -> dict[str, Any]:
+        """What would be sent: the text given, the media as they are now, the account that was approved."""
+        package = plain(ctx.params.content)
+        stored = content.content_get(package["content_id"])
+        standing = content.publication_of(stored.id, ctx.params.platform)
+        if standing:
+            raise content.duplicate_error(standing)
+        revision = stored.current
+        if (
+            ctx.approved is None
+            or content.content_sha256(package, content.stated_hashes(package)) != revision.sha256
+        ):
+            raise ChimeraError(
+                "INVALID_TOKEN", "The content is not the approved revision; ask for a new approval"
+            )
+        account = content.account_for(
+            content=stored,
+            caller=ctx.caller,
+            platform=ctx.params.platform,
+            handle=ctx.approved.get("account"),
+            mode=settings.CHIMERA.chimera_platform,
+        )
+        try:
+            return content.publish_action(
+                revision=revision,
+                platform=ctx.params.platform,
+                account=account,
+                schedule_time=ctx.params.schedule_time,
+                fallback_platforms=ctx.approved.get("fallback_platforms"),
+            )
+        except ChimeraError as problem:
+            if problem.code != "INVALID_CONTENT":
+                raise
+            raise ChimeraError(
+                "INVALID_TOKEN", f"{problem.message}; ask for a new approval"
+            ) from None
 
     def begin(self, ctx: SkillContext[Input], grant: Grant) -> datetime | None:
         publication_begin(grant=grant, schedule_time=ctx.params.schedule_time)
         return ctx.params.schedule_time
 
-    def under_way(self, execution_id: UUID) -> bool:
-        return publication_under_way(execution_id)
-
-    def call_off(self, execution_id: UUID) -> None:
-        publication_call_off(execution_id)
-
-    async def execute(self, ctx: SkillContext[Input]) -> SkillResult:
-        return await sync_to_async(_carry_out)(ctx)
-
-
-def _action(ctx: SkillContext[Input]) -> dict[str, Any]:
-    """What would be sent: the text given, the media as they are now, the account that was approved."""
-    package = plain(ctx.params.content)
-    stored = content.content_get(package["content_id"])
-    standing = content.publication_of(stored.id, ctx.params.platform)
-    if standing:
-        raise content.duplicate_error(standing)
-    revision = stored.current
-    if (
-        ctx.approved is None
-        or content.content_sha256(package, content.stated_hashes(package)) != revision.sha256
-    ):
-        raise ChimeraError(
-            "INVALID_TOKEN", "The content is not the approved revision; ask for a new approval"
-        )
-    account = content.account_for(
-        content=stored,
-        caller=ctx.caller,
-        platform=ctx.params.platform,
-        handle=ctx.approved.get("account"),
-        mode=settings.CHIMERA.chimera_platform,
-    )
-    try:
-        return content.publish_action(
-            revision=revision,
-            platform=ctx.params.platform,
-            account=account,
-            schedule_time=ctx.params.schedule_time,
-            fallback_platforms=ctx.approved.get("fallback_platforms"),
-        )
-    except ChimeraError as problem:
-        if problem.code != "INVALID_CONTENT":
-            raise
-        raise ChimeraError("INVALID_TOKEN", f"{problem.message}; ask for a new approval") from None
-
-
-def _carry_out(ctx: SkillContext[Input]) -> SkillResult:
-    assert ctx.grant  # the framework has redeemed the approval
-    publication = publication_carry_out(ctx.grant.approval_id)
-    if not publication.engagement and ctx.seconds_left(60) > SNAPSHOT_SEC:
-        engagement_take(publication)
-    return SkillResult(
-        output=plain(publication.as_output()), output_text=f"Published at {publication.post_url}"
-    )
+    def output(self, ctx: SkillContext[Input], publication: Publication) -> Any:
+        if not publication.engagement and ctx.seconds_left(60) > SNAPSHOT_SEC:
+            engagement_take(publication)
+        return plain(publication.as_output())
