@@ -4,8 +4,6 @@ What an agent says to the world outside is a JWS over RFC 8785 JSON with a seque
 a reader can check who said it and tell old from new.
 """
 
-import base64
-import hashlib
 import json
 from typing import Any
 from uuid import UUID
@@ -14,11 +12,11 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.db import IntegrityError, transaction
 from django.db.models import F
-from jwt.algorithms import OKPAlgorithm
 
 from agents.models import AgentKey
 from chimera.core import audit
 from chimera.core.digest import canonical
+from chimera.core.jwk import public_jwk, thumbprint
 from chimera.core.secrets import decrypt, encrypt
 
 TYPE = "agent-profile+jws"
@@ -38,7 +36,7 @@ def agent_key_ensure(*, agent_id: UUID) -> AgentKey:
 
 def _create(agent_id: UUID) -> AgentKey:
     private = Ed25519PrivateKey.generate()
-    jwk = public_jwk(private)
+    jwk = public_jwk(private.public_key())
     key = AgentKey.objects.create(
         agent_id=agent_id,
         kid=thumbprint(jwk),
@@ -53,18 +51,6 @@ def _create(agent_id: UUID) -> AgentKey:
         data={"kid": key.kid, "public_jwk": jwk},
     )
     return key
-
-
-def public_jwk(private: Ed25519PrivateKey) -> dict[str, str]:
-    """The public half as a JWK (RFC 8037)."""
-    jwk = OKPAlgorithm.to_jwk(private.public_key(), as_dict=True)
-    return {name: jwk[name] for name in ("crv", "kty", "x")}
-
-
-def thumbprint(jwk: dict[str, str]) -> str:
-    """RFC 7638 thumbprint of an OKP key."""
-    hashed = hashlib.sha256(canonical(jwk)).digest()
-    return base64.urlsafe_b64encode(hashed).rstrip(b"=").decode()
 
 
 def sequence_next(*, key: AgentKey) -> int:

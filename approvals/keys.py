@@ -4,7 +4,6 @@ The sandbox's judge has a key of its own kind, which never touches a disk.
 """
 
 import base64
-import hashlib
 import json
 import os
 from functools import cache
@@ -18,24 +17,8 @@ from django.db.models import QuerySet
 
 from approvals.models import Kind, SigningKey
 from chimera.core import audit
-from chimera.core.digest import canonical
 from chimera.core.errors import ChimeraError
-
-
-def _b64(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def public_jwk(key: Ed25519PublicKey) -> dict[str, str]:
-    """The key as a JWK (RFC 8037)."""
-    raw = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
-    return {"kty": "OKP", "crv": "Ed25519", "x": _b64(raw)}
-
-
-def thumbprint(jwk: dict[str, str]) -> str:
-    """RFC 7638 thumbprint."""
-    required = {name: jwk[name] for name in ("crv", "kty", "x")}
-    return _b64(hashlib.sha256(canonical(required)).digest())
+from chimera.core.jwk import public_jwk, thumbprint
 
 
 def key_create(*, actor: str) -> SigningKey:

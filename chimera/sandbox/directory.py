@@ -14,8 +14,6 @@ with, and each must have a higher sequence than the one before; the same one aga
 | 422 | the body, the JWS or the sequence is not well-formed |
 """
 
-import base64
-import hashlib
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +26,7 @@ from starlette.routing import Route
 
 from chimera.core.digest import canonical
 from chimera.core.jsontext import refuse_deep
+from chimera.core.jwk import thumbprint
 from chimera.sandbox.faults import Faults
 from chimera.sandbox.replies import Refused, read_object
 from chimera.sandbox.store import Row, Store
@@ -122,23 +121,22 @@ def _verified(signature: Any) -> Statement:
         raise Refused(422, "signature must be a compact JWS")
     try:
         jwk = jwt.get_unverified_header(signature)["jwk"]
-        thumbprint = _thumbprint(jwk)
+        kid = _kid(jwk)
         key = jwt.PyJWK(jwk, algorithm=ALGORITHM)
         token = jwt.PyJWS().decode_complete(signature, key, algorithms=[ALGORITHM])
     except jwt.InvalidSignatureError:
         raise Refused(401, "the signature does not fit the key in its header") from None
     except (jwt.PyJWTError, KeyError, TypeError, ValueError):
         raise Refused(422, "signature must be an EdDSA JWS with an OKP jwk in its header") from None
-    if token["header"].get("kid") != thumbprint:
+    if token["header"].get("kid") != kid:
         raise Refused(422, "kid must be the RFC 7638 thumbprint of the jwk")
-    return _statement(thumbprint, token["payload"])
+    return _statement(kid, token["payload"])
 
 
-def _thumbprint(jwk: Row) -> str:
+def _kid(jwk: Row) -> str:
     if (jwk["kty"], jwk["crv"]) != ("OKP", "Ed25519") or "d" in jwk:
         raise ValueError("not a public Ed25519 key")
-    required = canonical({name: jwk[name] for name in ("crv", "kty", "x")})
-    return base64.urlsafe_b64encode(hashlib.sha256(required).digest()).rstrip(b"=").decode()
+    return thumbprint(jwk)
 
 
 def _statement(kid: str, payload: bytes) -> Statement:

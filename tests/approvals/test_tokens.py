@@ -17,11 +17,12 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from agents.models import Agent
-from approvals.keys import key_create, public_jwk
+from approvals.keys import key_create
 from approvals.models import ApprovalRequest, SigningKey
 from approvals.tokens import token_verify
 from chimera.core.clock import now
 from chimera.core.errors import ChimeraError
+from chimera.core.jwk import public_jwk
 from skills.services import submit
 from tests.helpers import gate
 from tests.helpers.gate import Forger, b64, forger, jws, part

@@ -6,8 +6,8 @@ from uuid import uuid4
 import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from agents.signing import public_jwk, thumbprint
 from chimera.core.digest import canonical
+from chimera.core.jwk import public_jwk, thumbprint
 
 
 class Signer:
@@ -27,6 +27,6 @@ class Signer:
         return {"profile": profile, "signature": self.sign(payload)}
 
     def sign(self, payload: bytes, **headers: Any) -> str:
-        jwk = public_jwk(self.private)
+        jwk = public_jwk(self.private.public_key())
         named = {"typ": "agent-profile+jws", "kid": thumbprint(jwk), "jwk": jwk}
         return jwt.PyJWS().encode(payload, self.private, algorithm="EdDSA", headers=named | headers)
