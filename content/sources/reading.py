@@ -14,8 +14,16 @@ class Reader(Protocol):
     async def read_resource(self, uri: str, *, timeout_sec: float) -> Any: ...
 
 
-async def resource_read(reader: Reader | None, platform: str, uri: str, seconds: float) -> Any:
+async def resource_read(
+    reader: Reader | None,
+    platform: str,
+    uri: str,
+    seconds: float,
+    missing: str = "PLATFORM_UNAVAILABLE",
+) -> Any:
     """What the resource holds. A resource that no server has is as good as one that is down.
+
+    missing: the code for one that no server has.
 
     RATE_LIMITED when the platform's calls of this hour are used up; PLATFORM_UNAVAILABLE, TIMEOUT,
     NETWORK_ERROR and VALIDATION_FAILED as the reader finds them.
@@ -28,4 +36,4 @@ async def resource_read(reader: Reader | None, platform: str, uri: str, seconds:
     except ChimeraError as problem:
         if problem.code != "NOT_FOUND":
             raise
-        raise ChimeraError("PLATFORM_UNAVAILABLE", f"No MCP server has {uri}") from problem
+        raise ChimeraError(missing, f"No MCP server has {uri}") from problem

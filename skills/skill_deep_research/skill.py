@@ -4,22 +4,21 @@ The sources are the trend and news resources of the MCP servers. Their connectio
 call begins. A source that fails is named; when all of them fail, the call does.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
-from asgiref.sync import sync_to_async
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from agents.roles import Role
 from chimera.core.errors import ChimeraError
 from content import relevance
 from content.schemas import TrendData
-from content.sources.quota import count_call
-from content.sources.trends import items_of, parse_trends, parse_window
+from content.sources.reading import resource_read
+from content.sources.trends import items_of, parse_window
 from skills.contract import CostClass, RiskLevel, Skill, SkillContext, SkillMetadata, SkillResult
 from skills.mcp import servers
+from skills.trend_items import SOURCE_TIMEOUT, valid_trends
 
 Source = Literal["twitter", "news", "market", "reddit", "tiktok"]
-SOURCE_TIMEOUT = 10.0
 
 
 class Input(BaseModel):
@@ -115,21 +114,10 @@ class DeepResearch(Skill):
 
 async def _ask(ctx: SkillContext[Input], source: Source) -> list[TrendData]:
     """What one source holds; malformed items are left out."""
-    if ctx.mcp is None:
-        raise RuntimeError("MCP Client not configured")
-    await sync_to_async(count_call)(source)
-    limit = ctx.seconds_left(SOURCE_TIMEOUT)
-    try:
-        answer: Any = await ctx.mcp.read_resource(f"trends://{source}", timeout_sec=limit)
-    except ChimeraError as problem:
-        if problem.code != "NOT_FOUND":
-            raise
-        why = f"No MCP server has trends://{source}"
-        raise ChimeraError("RESOURCE_UNAVAILABLE", why) from problem
-    trends, notes = parse_trends(items_of(answer))
-    if notes:
-        ctx.log.warning("dropped or mended items of %s: %s", source, "; ".join(notes[:20]))
-    return trends
+    seconds = ctx.seconds_left(SOURCE_TIMEOUT)
+    uri, missing = f"trends://{source}", "RESOURCE_UNAVAILABLE"
+    answer = await resource_read(ctx.mcp, source, uri, seconds, missing)
+    return valid_trends(ctx, items_of(answer), source)
 
 
 def _findings(wanted: Input, found: list[TrendData], ctx: SkillContext[Input]) -> list[Finding]:

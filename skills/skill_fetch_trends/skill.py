@@ -13,11 +13,11 @@ from agents.roles import Role
 from chimera.core.errors import ChimeraError
 from content.schemas import TrendData
 from content.sources.reading import resource_read
-from content.sources.trends import items_of, parse_trends, parse_window, select
+from content.sources.trends import items_of, parse_window, select
 from skills.contract import CostClass, RiskLevel, Skill, SkillContext, SkillMetadata, SkillResult
+from skills.trend_items import SOURCE_TIMEOUT, valid_trends
 
 FALLBACK_AFTER = ("PLATFORM_UNAVAILABLE", "TIMEOUT", "NETWORK_ERROR")
-SOURCE_TIMEOUT = 10.0
 TrendSource = Literal["twitter", "news", "market", "reddit", "tiktok"]
 
 
@@ -100,12 +100,7 @@ async def _trends(ctx: SkillContext[Input]) -> list[TrendData]:
         ctx.warn(problem.code)
         ctx.log.warning("the source of %s answered nonsense: %s", platform, problem.message)
         return []
-    trends, notes = parse_trends(items)
-    if len(trends) < len(items):
-        ctx.warn("VALIDATION_FAILED")
-    if notes:
-        ctx.log.warning("dropped or mended trends of %s: %s", platform, "; ".join(notes[:20]))
-    return trends
+    return valid_trends(ctx, items, platform)
 
 
 async def _read(ctx: SkillContext[Input], platform: str) -> Any:

@@ -16,10 +16,10 @@ from chimera.core.errors import ChimeraError
 from content.ingest import FeedSource, Ident, TrendFeedItem, feed_items, platforms_of
 from content.schemas import TrendData
 from content.sources.reading import resource_read
-from content.sources.trends import items_of, parse_trends
+from content.sources.trends import items_of
 from skills.contract import CostClass, RiskLevel, Skill, SkillContext, SkillMetadata, SkillResult
+from skills.trend_items import SOURCE_TIMEOUT, valid_trends
 
-SOURCE_TIMEOUT = 10.0
 EVERY_SOURCE: list[FeedSource] = ["news", "social", "mentions"]
 
 
@@ -134,9 +134,4 @@ async def _read(ctx: SkillContext[Input], platform: str) -> list[TrendData]:
     """The valid trends of one resource, one counted call; a dropped item is a warning."""
     seconds = ctx.seconds_left(SOURCE_TIMEOUT)
     items = items_of(await resource_read(ctx.mcp, platform, f"trends://{platform}", seconds))
-    trends, notes = parse_trends(items)
-    if len(trends) < len(items):
-        ctx.warn("VALIDATION_FAILED")
-    if notes:
-        ctx.log.warning("dropped or mended trends of %s: %s", platform, "; ".join(notes[:20]))
-    return trends
+    return valid_trends(ctx, items, platform)

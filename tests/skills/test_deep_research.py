@@ -122,6 +122,20 @@ def test_an_answer_that_is_no_list_of_items_is_refused(orchestrator: Agent, sour
 
 
 @pytest.mark.req("I4")
+def test_an_item_that_is_no_trend_is_left_out_and_named_by_a_warning(
+    orchestrator: Agent, source: Source
+) -> None:
+    source.answers["trends://news"] = [item("Addis street style is back"), {"topic": ADDIS}]
+
+    execution = research(orchestrator)
+
+    assert [each["statement"] for each in execution.output["findings"]] == [
+        "Addis street style is back"
+    ]
+    assert execution.warnings == ["VALIDATION_FAILED"]
+
+
+@pytest.mark.req("I4")
 def test_a_topic_is_found_once_and_the_limit_holds(orchestrator: Agent, source: Source) -> None:
     source.answers["trends://news"] = [item("Addis street style"), item("ADDIS street style")] + [
         item(f"Addis street style {number}") for number in range(9)
