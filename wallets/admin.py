@@ -1,11 +1,8 @@
 """The books in the admin: to read, never to write."""
 
-from typing import Any
-
 from django.contrib import admin
-from django.http import HttpRequest
-from unfold.admin import ModelAdmin
 
+from chimera.core.admin import ReadOnlyAdmin
 from wallets.models import (
     ChainCursor,
     ChainTransaction,
@@ -17,21 +14,8 @@ from wallets.models import (
 )
 
 
-class ReadOnly(ModelAdmin):
-    """Shows rows; adding, changing and deleting are refused, here and by the database."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-
 @admin.register(Wallet)
-class WalletAdmin(ReadOnly):
+class WalletAdmin(ReadOnlyAdmin):
     list_display = ("address", "network", "agent", "created_at")
     list_filter = ("network",)
     search_fields = ("address", "agent__name")
@@ -39,27 +23,27 @@ class WalletAdmin(ReadOnly):
 
 
 @admin.register(LedgerAccount)
-class LedgerAccountAdmin(ReadOnly):
+class LedgerAccountAdmin(ReadOnlyAdmin):
     list_display = ("kind", "wallet", "network", "currency", "posted", "held", "available")
     list_filter = ("kind", "network", "currency")
     list_select_related = ("wallet",)
 
 
 @admin.register(Transfer)
-class TransferAdmin(ReadOnly):
+class TransferAdmin(ReadOnlyAdmin):
     list_display = ("id", "kind", "status", "amount", "reference", "created_at", "finished_at")
     list_filter = ("kind", "status")
     search_fields = ("tx_hash", "reference", "approval_id")
 
 
 @admin.register(Entry)
-class EntryAdmin(ReadOnly):
+class EntryAdmin(ReadOnlyAdmin):
     list_display = ("id", "transfer", "account", "side", "amount", "created_at")
     list_select_related = ("transfer", "account")
 
 
 @admin.register(Debit)
-class DebitAdmin(ReadOnly):
+class DebitAdmin(ReadOnlyAdmin):
     list_display = (
         "id",
         "wallet",
@@ -76,12 +60,12 @@ class DebitAdmin(ReadOnly):
 
 
 @admin.register(ChainTransaction)
-class ChainTransactionAdmin(ReadOnly):
+class ChainTransactionAdmin(ReadOnlyAdmin):
     list_display = ("sender", "nonce", "network", "status", "tx_hash", "attempts", "last_error")
     list_filter = ("status", "network")
     search_fields = ("tx_hash", "sender")
 
 
 @admin.register(ChainCursor)
-class ChainCursorAdmin(ReadOnly):
+class ChainCursorAdmin(ReadOnlyAdmin):
     list_display = ("network", "last_block")
