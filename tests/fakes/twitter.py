@@ -6,7 +6,8 @@ no idempotency key), docs.x.com response-codes, rate-limits and media best-pract
 links in t.co and the escaping of &, < and > in `text` as the timelines give them.
 
 Kinds of fault of its own: `usage-capped` (429 of the application's month), `lag` (the timeline shows
-nothing yet), `media_failed` (the processing of a video fails), `no_id` (201 without data).
+nothing yet), `media_failed` (the processing of a video fails), `no_id` (201 without data), `rejected`
+(400: X does not take this post).
 """
 
 import base64
@@ -192,7 +193,7 @@ class Twitter(Fake):
         if self.take("usage-capped"):
             detail = "Usage cap exceeded: Monthly product cap"
             return problem(429, "UsageCapExceeded", detail, f"{PROBLEM}usage-capped")
-        wrong = self._wrong(account, body)
+        wrong = "Your post is not allowed." if self.take("rejected") else self._wrong(account, body)
         if wrong:
             return invalid(wrong)
         text, media = body.get("text", ""), (body.get("media") or {}).get("media_ids", [])

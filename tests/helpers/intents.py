@@ -10,7 +10,7 @@ from approvals.models import ApprovalRequest
 from approvals.requests import open_request, parse_body
 from chimera.core.jsontext import plain
 from content.models import PlatformAccount
-from skills.models import SkillExecution
+from skills.models import SkillExecution, Status
 from tests.helpers.calls import call, sign
 
 NAME = "skill_execute_publish_intent"
@@ -54,3 +54,13 @@ def named(wanted: dict[str, Any], review_id: str) -> dict[str, Any]:
 def execute(agent: Agent, wanted: dict[str, Any], environment: str = "sandbox") -> SkillExecution:
     """Call the skill and drive it until it stops."""
     return call(agent, NAME, intent=wanted, environment=environment)
+
+
+def failure(execution: SkillExecution) -> dict[str, Any]:
+    """The error of an intent that has failed, in the words of the document."""
+    assert execution.status == Status.COMPLETED and execution.error is None
+    output: dict[str, Any] = execution.output
+    assert (output["status"], output["externalRef"]) == ("failed", None)
+    assert set(output["error"]) == {"code", "message", "details", "retryable", "backoffSec"}
+    error: dict[str, Any] = output["error"]
+    return error

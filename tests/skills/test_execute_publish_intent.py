@@ -14,15 +14,12 @@ from approvals.models import ApprovalRequest
 from chimera.core.clock import now
 from chimera.core.errors import ChimeraError
 from content import publishing
-from content.connections import account_connect
 from content.models import PlatformAccount, Publication
-from content.platforms.base import Credentials, RemotePost
-from content.platforms.twitter.adapter import TwitterAdapter
 from skills import gating, runner
 from skills.models import SkillExecution, Status
 from skills.services import submit
 from tests.helpers.calls import again, attempt, drive, sign
-from tests.helpers.intents import NAME, TEXT, execute, intent, named, review, reviewed
+from tests.helpers.intents import NAME, TEXT, execute, failure, intent, named, review, reviewed
 from tests.helpers.world import arm_fault, clear_faults, list_posts
 
 Sent = Callable[[], list[dict[str, Any]]]
@@ -34,14 +31,11 @@ def sent(sandbox: str, account: PlatformAccount) -> Sent:
     return lambda: list_posts(sandbox, account.handle)
 
 
-def failure(execution: SkillExecution) -> dict[str, Any]:
-    """The error of an intent that has failed, in the words of the document."""
-    assert execution.status == Status.COMPLETED and execution.error is None
-    output: dict[str, Any] = execution.output
-    assert (output["status"], output["externalRef"]) == ("failed", None)
-    assert set(output["error"]) == {"code", "message", "details", "retryable", "backoffSec"}
-    error: dict[str, Any] = output["error"]
-    return error
+def workers_are_gone() -> None:
+    """Their leases have run out, and what they were about to post is old enough to be looked up."""
+    running = SkillExecution.objects.filter(lease_until__isnull=False)
+    running.update(lease_until=now() - timedelta(seconds=1))
+    Publication.objects.filter(armed_at__isnull=False).update(armed_at=now() - timedelta(minutes=5))
 
 
 @pytest.mark.req("B3", "B3.4")
@@ -103,7 +97,8 @@ def test_a_key_stands_for_one_intent_and_one_post(
 def test_callers_that_come_at_once_with_one_key_make_one_post(
     transactional_db: None, orchestrator: Agent, account: PlatformAccount, sent: Sent
 ) -> None:
-    data = {"intent": intent(account), "environment": "sandbox"}
+    wanted = intent(account)
+    data = {"intent": wanted, "environment": "sandbox"}
     gate, ends = threading.Barrier(4), list[str]()
 
     def work() -> None:
@@ -123,19 +118,17 @@ def test_callers_that_come_at_once_with_one_key_make_one_post(
     for thread in threads:
         thread.join()
 
-    execution = SkillExecution.objects.get()
-    drive(execution)
-    assert execution.output["status"] == "executed" and len(sent()) == 1, ends
+    workers_are_gone()  # a busy SQLite may have ended a run anywhere
+    for execution in SkillExecution.objects.all():
+        drive(execution)
+    told = execute(orchestrator, wanted)
+
+    assert told.output["status"] == "executed" and len(sent()) == 1, ends
+    assert SkillExecution.objects.filter(output__status="executed").count() == 1
     assert ApprovalRequest.objects.count() == 1
 
 
 # --- where it goes --------------------------------------------------------------------------------
-
-
-def deploy(settings: Any, environment: str, platform: str = "live") -> None:
-    """What the deployment is, and where its other posts go."""
-    update = {"chimera_environment": environment, "chimera_platform": platform}
-    settings.CHIMERA = settings.CHIMERA.model_copy(update=update)
 
 
 @pytest.mark.req("B3.2")
@@ -151,69 +144,14 @@ def test_outside_production_it_goes_to_the_sandbox_whatever_is_said(
 ) -> None:
     live = {"platform": account.platform, "handle": account.handle, "mode": "live"}
     PlatformAccount.objects.create(**live, agent=orchestrator, base_url="https://api.x.example")
-    deploy(settings, environment)
+    where = {"chimera_environment": environment, "chimera_platform": "live"}
+    settings.CHIMERA = settings.CHIMERA.model_copy(update=where)
     wanted = reviewed(orchestrator, intent(account), reviewer)
 
     made = execute(orchestrator, wanted, "production")
 
     assert made.output["status"] == "executed" and len(sent()) == 1
     assert Publication.objects.get().account_id == account.id
-
-
-@pytest.mark.req("B3.2")
-@pytest.mark.parametrize("meant", ["sandbox", "staging"])
-def test_a_production_does_nothing_for_a_caller_that_means_something_else(
-    orchestrator: Agent, account: PlatformAccount, sent: Sent, settings: Any, meant: str
-) -> None:
-    deploy(settings, "production")
-
-    error = failure(execute(orchestrator, intent(account, approvedBy="human"), meant))
-
-    assert error["code"] == "FORBIDDEN" and list(error["details"]["errors"]) == ["environment"]
-    assert sent() == [] and not Publication.objects.exists()
-
-
-@pytest.mark.req("B3.2")
-def test_a_production_posts_with_no_account_of_the_sandbox(
-    orchestrator: Agent, account: PlatformAccount, sent: Sent, settings: Any
-) -> None:
-    deploy(settings, "production")
-    wanted = named(intent(account), "01a1fe10-0c11-7b4e-9a63-5b1f0a2c7d44")
-
-    error = failure(execute(orchestrator, wanted, "production"))
-
-    assert list(error["details"]["errors"]) == ["intent.target.channelId"]
-    assert sent() == [] and not Publication.objects.exists()
-
-
-@pytest.mark.req("B3.2", "B3.4")
-def test_a_production_posts_on_the_network_what_a_person_signed(
-    orchestrator: Agent,
-    account: PlatformAccount,
-    sent: Sent,
-    reviewer: User,
-    approval_key: Any,
-    settings: Any,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    live = {"platform": account.platform, "handle": account.handle, "mode": "live"}
-    own = PlatformAccount.objects.create(**live, agent=orchestrator)
-    account_connect(account=own, credentials=Credentials("token"), actor="system:test")
-    deploy(settings, "production")
-    wanted = reviewed(orchestrator, intent(account), reviewer)
-    posted: list[Any] = []
-
-    def send(self: Any, given: Any, keep: Any) -> RemotePost:
-        posted.append(given)
-        return RemotePost("1", "https://x.com/aurora/status/1", now())
-
-    monkeypatch.setattr(TwitterAdapter, "prepare", lambda *given: None)
-    monkeypatch.setattr(TwitterAdapter, "send", send)
-
-    made = execute(orchestrator, wanted, "production")
-
-    assert made.output["externalRef"] == "1" and [given.text for given in posted] == [TEXT]
-    assert posted[0].base_url == TwitterAdapter.base_url and sent() == []
 
 
 # --- what it says of failures ---------------------------------------------------------------------
@@ -306,41 +244,6 @@ def test_what_cannot_be_carried_out_names_the_field_and_posts_nothing(
     assert sent() == [] and not Publication.objects.exists()
 
 
-@pytest.mark.req("B3.3")
-@pytest.mark.provokes(NAME, "PLATFORM_ERROR")
-@pytest.mark.provokes(NAME, "PUBLISH_FAILED")
-@pytest.mark.provokes(NAME, "SAFETY_VIOLATION")
-@pytest.mark.parametrize(
-    ("kind", "code", "retryable"),
-    [
-        ("permanent", "PLATFORM_ERROR", False),
-        ("content_rejected", "SAFETY_VIOLATION", False),
-        ("transient_before_mutation", "PUBLISH_FAILED", True),
-    ],
-)
-def test_what_the_platform_refuses_is_told_in_the_words_of_the_document(
-    orchestrator: Agent,
-    account: PlatformAccount,
-    sent: Sent,
-    monkeypatch: pytest.MonkeyPatch,
-    kind: Any,
-    code: str,
-    retryable: bool,
-) -> None:
-    def refuse(self: Any, given: Any, keep: Any) -> None:
-        raise publishing.PlatformFailure(kind, "The account is suspended")
-
-    monkeypatch.setattr("content.platforms.sandbox.adapter.SandboxAdapter.send", refuse)
-    before = orchestrator.tasks_failed
-
-    error = failure(execute(orchestrator, intent(account)))
-
-    assert (error["code"], error["retryable"]) == (code, retryable) and sent() == []
-    assert Publication.objects.get().state == Publication.State.PUBLISH_FAILED
-    orchestrator.refresh_from_db()
-    assert orchestrator.tasks_failed == before + 1, "a failed intent is no success of the agent"
-
-
 @pytest.mark.req("B3", "X2")
 @pytest.mark.provokes(NAME, "OUTCOME_UNKNOWN")
 def test_a_post_whose_answer_got_lost_is_accepted_until_it_is_found(
@@ -395,8 +298,7 @@ def test_a_worker_killed_at_any_point_leaves_one_post_and_one_approval(
         execute(orchestrator, intent(account))
     monkeypatch.undo()
     execution = SkillExecution.objects.get()
-    SkillExecution.objects.update(lease_until=now() - timedelta(seconds=1))
-    Publication.objects.filter(armed_at__isnull=False).update(armed_at=now() - timedelta(minutes=5))
+    workers_are_gone()
 
     attempt(execution)
 
