@@ -17,7 +17,7 @@ from chimera.core.clock import now
 from chimera.core.errors import ChimeraError
 from chimera.core.models import AuditEntry
 from tests.helpers import gate
-from tests.helpers.gate import forger
+from tests.helpers.gate import forger, refused
 
 pytestmark = [pytest.mark.django_db, pytest.mark.req("C5")]
 Decide = Callable[[ApprovalRequest, User], Decision]
@@ -59,16 +59,6 @@ def send_back(request: ApprovalRequest, person: User, **changes: Any) -> Decisio
 
 
 EVERY: dict[str, Decide] = {"approve": approve, "reject": reject, "request changes": send_back}
-
-
-def refused(request: ApprovalRequest, code: str, decide: Callable[[], Any]) -> None:
-    """Refused with this code; no decision, no token, no entry, the request as it was."""
-    before = gate.standing(request)
-    with pytest.raises(ChimeraError) as refusal:
-        decide()
-    assert refusal.value.code == code
-    assert gate.standing(request) == before
-    assert not Decision.objects.filter(request=request).exists()
 
 
 # --- what a decision does ---------------------------------------------------------------------
@@ -114,7 +104,8 @@ def test_a_no_carries_its_reason_and_no_token(
 def test_a_person_without_the_permission_may_not_decide(
     how: str, request_: ApprovalRequest, bystander: User
 ) -> None:
-    refused(request_, "FORBIDDEN", lambda: EVERY[how](request_, bystander))
+    with refused(request_, "FORBIDDEN"):
+        EVERY[how](request_, bystander)
 
 
 @pytest.mark.parametrize("how", EVERY)
@@ -123,7 +114,8 @@ def test_an_inactive_reviewer_may_not_decide(
 ) -> None:
     reviewer.is_active = False
     reviewer.save()
-    refused(request_, "FORBIDDEN", lambda: EVERY[how](request_, reviewer))
+    with refused(request_, "FORBIDDEN"):
+        EVERY[how](request_, reviewer)
 
 
 @pytest.mark.parametrize("how", EVERY)
@@ -131,14 +123,16 @@ def test_who_answers_for_an_agent_may_not_decide_its_requests(
     how: str, request_: ApprovalRequest, reviewer: User
 ) -> None:
     Agent.objects.filter(id=request_.agent_id).update(owner=reviewer)
-    refused(request_, "FORBIDDEN", lambda: EVERY[how](request_, reviewer))
+    with refused(request_, "FORBIDDEN"):
+        EVERY[how](request_, reviewer)
     assert EVERY[how](request_, gate.decider("walt"))
 
 
 def test_a_superuser_who_owns_the_agent_may_not_decide_either(request_: ApprovalRequest) -> None:
     admin = User.objects.create(username="ada", is_superuser=True)
     Agent.objects.filter(id=request_.agent_id).update(owner=admin)
-    refused(request_, "FORBIDDEN", lambda: approve(request_, admin))
+    with refused(request_, "FORBIDDEN"):
+        approve(request_, admin)
 
 
 # --- with what --------------------------------------------------------------------------------
@@ -149,11 +143,8 @@ def test_a_stale_or_future_sign_in_signs_nothing(
     seconds: int, request_: ApprovalRequest, reviewer: User
 ) -> None:
     confirmed = now() - timedelta(seconds=seconds)
-    refused(
-        request_,
-        "FORBIDDEN",
-        lambda: approve(request_, reviewer, password_confirmed_at=confirmed),
-    )
+    with refused(request_, "FORBIDDEN"):
+        approve(request_, reviewer, password_confirmed_at=confirmed)
 
 
 @pytest.mark.parametrize("how", EVERY)
@@ -164,7 +155,8 @@ def test_a_digest_other_than_the_shown_one_decides_nothing(
     digest = request_.action_digest
     given = {"upper": digest.upper(), "short": digest[:12]}.get(shown, shown)
     decide: Any = EVERY[how]
-    refused(request_, "CONCURRENCY_ERROR", lambda: decide(request_, reviewer, shown_digest=given))
+    with refused(request_, "CONCURRENCY_ERROR"):
+        decide(request_, reviewer, shown_digest=given)
 
 
 @pytest.mark.parametrize("decide", [reject, send_back])
@@ -172,7 +164,8 @@ def test_a_digest_other_than_the_shown_one_decides_nothing(
 def test_a_no_without_a_usable_reason_is_refused(
     decide: Any, reason: str, request_: ApprovalRequest, reviewer: User
 ) -> None:
-    refused(request_, "INVALID_INPUT", lambda: decide(request_, reviewer, reason=reason))
+    with refused(request_, "INVALID_INPUT"):
+        decide(request_, reviewer, reason=reason)
 
 
 @pytest.mark.parametrize("reason", ["", " ", "x" * 1001])
@@ -215,7 +208,8 @@ def test_a_request_out_of_time_is_not_decided(
     how: str, request_: ApprovalRequest, reviewer: User
 ) -> None:
     ApprovalRequest.objects.filter(id=request_.id).update(expires_at=now())
-    refused(request_, "CONCURRENCY_ERROR", lambda: EVERY[how](request_, reviewer))
+    with refused(request_, "CONCURRENCY_ERROR"):
+        EVERY[how](request_, reviewer)
 
 
 @pytest.mark.req("C3")
@@ -244,14 +238,16 @@ def test_a_worker_cannot_sign_even_with_the_key_at_hand(
     process: str, request_: ApprovalRequest, reviewer: User, settings: Any
 ) -> None:
     settings.CHIMERA = settings.CHIMERA.model_copy(update={"chimera_process": process})
-    refused(request_, "SECURITY_VIOLATION", lambda: approve(request_, reviewer))
+    with refused(request_, "SECURITY_VIOLATION"):
+        approve(request_, reviewer)
 
 
 def test_without_the_private_file_nothing_is_signed(
     request_: ApprovalRequest, reviewer: User, approval_key: SigningKey, settings: Any
 ) -> None:
     (settings.CHIMERA.keys_dir / f"{approval_key.kid}.pem").unlink()
-    refused(request_, "INTERNAL_ERROR", lambda: approve(request_, reviewer))
+    with refused(request_, "INTERNAL_ERROR"):
+        approve(request_, reviewer)
     assert verifying_key(approval_key.kid, "publish_content")
 
 

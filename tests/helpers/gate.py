@@ -2,12 +2,14 @@
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.contrib.auth.models import Permission, User
 from django.db import transaction
@@ -15,11 +17,12 @@ from django.db import transaction
 from agents.models import Agent
 from approvals import services
 from approvals.keys import signing_key
-from approvals.models import ApprovalRequest, ApprovalToken, Lane
+from approvals.models import ApprovalRequest, ApprovalToken, Decision, Lane
 from approvals.redeeming import approval_redeem
 from approvals.requests import open_request, parse_body
 from approvals.services import request_open
 from chimera.core.clock import now
+from chimera.core.errors import ChimeraError
 from chimera.core.grants import Grant
 from chimera.core.jsontext import plain
 from chimera.core.models import AuditHead
@@ -176,6 +179,7 @@ def standing(request: ApprovalRequest) -> dict[str, Any]:
     row = ApprovalRequest.objects.filter(id=request.id).values().get()
     return {
         "request": row,
+        "decisions": Decision.objects.filter(request_id=request.id).count(),
         "token kept": ApprovalToken.objects.filter(request_id=request.id).count(),
         "publications": Publication.objects.count(),
         "debits": Debit.objects.count(),
@@ -183,6 +187,16 @@ def standing(request: ApprovalRequest) -> dict[str, Any]:
         "transactions": ChainTransaction.objects.count(),
         "audit": AuditHead.objects.values_list("sequence", "entry_hash").get(),
     }
+
+
+@contextmanager
+def refused(request: ApprovalRequest, code: str) -> Iterator[pytest.ExceptionInfo[ChimeraError]]:
+    """What is tried in the block is refused with this code, and everything is as it was."""
+    before = standing(request)
+    with pytest.raises(ChimeraError) as refusal:
+        yield refusal
+    assert refusal.value.code == code, refusal.value
+    assert standing(request) == before
 
 
 # --- forging ----------------------------------------------------------------------------------
