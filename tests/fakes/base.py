@@ -6,7 +6,7 @@ edited. All of them run in one process, each under `/<name>`, so the base URL of
 
     POST   /<name>/_accounts {handle, ...}  a new account -> {handle, access_token, refresh_token, extra}
     GET    /<name>/_effects                 every post the server has accepted, oldest first
-    GET    /<name>/_calls                   every call it has had: {method, path, status}
+    GET    /<name>/_calls                   every call it has had: {method, path, status; null until it is replied to}
     POST   /<name>/_faults                  see `tests.fakes.faults`
     DELETE /<name>/_faults                  no fault is armed any more
     POST   /<name>/_revoke {handle}         the owner withdraws the permission: every token is void
@@ -147,9 +147,11 @@ class Fake:
 
     def _around(self, endpoint: Endpoint) -> Endpoint:
         async def guarded(request: Request) -> Response:
-            reply = await self._spoilt(request, endpoint)
             path = request.url.path.removeprefix(f"/{self.name}")
-            self.calls.append({"method": request.method, "path": path, "status": reply.status_code})
+            call: Json = {"method": request.method, "path": path, "status": None}
+            self.calls.append(call)  # before the caller can know of a reply that is cut
+            reply = await self._spoilt(request, endpoint)
+            call["status"] = reply.status_code
             return reply
 
         return guarded
