@@ -115,6 +115,12 @@ class ApprovalRequest(models.Model):
         return self.action_digest[:12]
 
     @property
+    def is_out_of_time(self) -> bool:
+        """As `RequestQuerySet.out_of_time` of an open one."""
+        until = self.expires_at if self.status == Status.PENDING else self.token_expires_at
+        return until is not None and until <= timezone.now()
+
+    @property
     def is_open(self) -> bool:
         """A person may still decide."""
         return self.status == Status.PENDING and self.expires_at > timezone.now()

@@ -4,12 +4,15 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 
 from agents.models import Agent
-from approvals.models import ApprovalRequest, ApprovalToken, Decision, Kind, Lane, Status
+from approvals.models import ApprovalRequest, Decision, Kind, Lane, Status
 from approvals.services import request_open
 from chimera.core import audit
 from chimera.core.clock import now
+
+_SAID_YES = (Status.APPROVED, Status.EXPIRED)
 
 
 def question_open(
@@ -50,23 +53,20 @@ def question_take(*, request: ApprovalRequest, run_id: UUID) -> bool:
     """
     if request.status == Status.CONSUMED:
         return request.consumed_by == run_id
-    if request.status not in (Status.APPROVED, Status.EXPIRED) or not _agreed(request):
+    if request.status not in _SAID_YES:
         return False
-    with transaction.atomic():
-        taken = ApprovalRequest.objects.filter(
-            id=request.id, status__in=[Status.APPROVED, Status.EXPIRED], revoked_at__isnull=True
-        ).update(status=Status.CONSUMED, consumed_at=now(), consumed_by=run_id)
+    yes = Decision.objects.filter(request=OuterRef("pk"), verdict=Decision.Verdict.APPROVE)
+    untaken = ApprovalRequest.objects.filter(
+        Exists(yes), id=request.id, status__in=_SAID_YES, revoked_at__isnull=True
+    )
+    with transaction.atomic(savepoint=False):
+        taken = untaken.update(status=Status.CONSUMED, consumed_at=now(), consumed_by=run_id)
         if taken:
-            ApprovalToken.objects.filter(request=request).delete()
             audit.record(
-                actor=request.agent.actor,
+                actor=f"agent:{request.agent_id}",
                 action="approval.consumed",
                 object_type="approval",
                 object_id=request.id,
                 data={"workflow_run_id": str(run_id), "action_digest": request.action_digest},
             )
     return bool(taken)
-
-
-def _agreed(request: ApprovalRequest) -> bool:
-    return request.decisions.filter(verdict=Decision.Verdict.APPROVE).exists()

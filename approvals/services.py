@@ -42,23 +42,23 @@ def request_open(
     open_ones = ApprovalRequest.objects.filter(
         agent=agent, action_digest=action_digest, status__in=[Status.PENDING, Status.APPROVED]
     )
-    for stale in open_ones.out_of_time():
-        request_expire(stale)
+    existing = open_ones.first()
+    if existing and existing.is_out_of_time:
+        request_expire(existing)
+    elif existing:
+        return _adopted(existing, execution_id), False
     try:
         with transaction.atomic():
-            existing = _adopt(open_ones.first(), execution_id)
-            if existing:
-                return existing, False
             return _insert(
                 agent, action, action_digest, sentence, lane, confidence, context, execution_id
             ), True
     except IntegrityError:
-        return open_ones.get(), False
+        return _adopted(open_ones.get(), execution_id), False
 
 
-def _adopt(request: ApprovalRequest | None, execution_id: UUID | None) -> ApprovalRequest | None:
+def _adopted(request: ApprovalRequest, execution_id: UUID | None) -> ApprovalRequest:
     """Let an execution wait for a request that was opened before it."""
-    if request and execution_id and request.execution_id is None:
+    if execution_id and request.execution_id is None:
         request.execution_id = execution_id
         request.save(update_fields=["execution_id"])
     return request
@@ -192,7 +192,8 @@ def request_approve(
         decision = _decide(
             request, reviewer, Decision.Verdict.APPROVE, Status.APPROVED, "", password_confirmed_at
         )
-        _mint(request, reviewer, password_confirmed_at)
+        if request.kind != Kind.QUESTION:  # its yes allows no effect: nobody would redeem a token
+            _mint(request, reviewer, password_confirmed_at)
     return decision
 
 

@@ -253,9 +253,9 @@ def _show_best(execution: SkillExecution, broken: ContractBroken) -> None:
 
 def resume(approval_id: UUID) -> None:
     """Go on with what waits for this decision: run it when approved, end it when not."""
-    approval = ApprovalRequest.objects.get(id=approval_id)
     waiting = SkillExecution.objects.filter(approval_id=approval_id, status=Status.BLOCKED)
     for execution in waiting:
+        approval = ApprovalRequest.objects.get(id=approval_id)
         skill = registry.accepted(execution.skill, execution.version)
         if skill is None:
             log.warning("%s@v%s is unknown here", execution.skill, execution.version)

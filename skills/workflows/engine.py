@@ -151,10 +151,11 @@ class _Engine:
                 self._look_at_job(record)
 
     def begin(self, step: Step, path: str, **values: Any) -> StepRecord:
+        """The record of an attempt, which whoever fills it in keeps."""
         if self.attempts.total() >= MOST_RECORDS:
             raise ChimeraError("INVALID_INPUT", f"The run has more than {MOST_RECORDS} steps")
         self.attempts[path] += 1
-        record = StepRecord.objects.create(
+        record = StepRecord(
             run=self.run,
             path=path,
             label=step.label[:80],
@@ -189,7 +190,7 @@ class _Engine:
         record.execution_id = made.execution.id
         if not made.replayed:
             self.just_begun.add(record.id)
-        record.save(update_fields=["input", "execution_id", "due_at"])
+        record.keep("input", "execution_id", "due_at")
 
     def ask(self, step: Step, fields: dict[str, Any], record: StepRecord) -> None:
         assert step.approval  # the walk has looked
@@ -209,7 +210,7 @@ class _Engine:
         record.approval_id, record.state = request.id, State.BLOCKED
         if request.status == ApprovalStatus.PENDING:
             self.just_begun.add(record.id)
-        record.save(update_fields=["input", "approval_id", "state"])
+        record.keep("input", "approval_id", "state")
 
     def look(self, record: StepRecord, step: Step) -> None:
         """See what has become of the job or the question of a step."""
@@ -224,7 +225,7 @@ class _Engine:
 
     def _look_at_request(self, record: StepRecord) -> None:
         assert record.approval_id  # asked when it began
-        request = ApprovalRequest.objects.select_related("agent").get(id=record.approval_id)
+        request = ApprovalRequest.objects.get(id=record.approval_id)
         if request.kind == Kind.QUESTION:
             agreed = question_take(request=request, run_id=self.run.id)
         else:
@@ -249,12 +250,12 @@ class _Engine:
             state, asked = (State.BLOCKED, job.approval_id) if blocked else (State.RUNNING, None)
             if (record.state, record.approval_id) != (state, asked):
                 record.state, record.approval_id = state, asked
-                record.save(update_fields=["state", "approval_id"])
+                record.keep("state", "approval_id")
 
     def _give_up(self, record: StepRecord) -> None:
         if record.execution_id and not job_cancel(record):
             record.due_at = now() + LOOK_AGAIN  # its effect has begun: wait for what becomes of it
-            record.save(update_fields=["due_at"])
+            record.keep("due_at")
             return
         request_withdraw(self.run, record, "Nobody decided within the time limit of the step")
         self._end(record, State.FAILED, error=_error("TIMEOUT", "The step took too long"))
@@ -263,7 +264,7 @@ class _Engine:
         record.state, record.completed_at = state, now()
         for name, value in values.items():
             setattr(record, name, value)
-        record.save(update_fields=["state", "completed_at", *values])
+        record.keep("state", "completed_at", *values)
 
 
 def _overdue(record: StepRecord) -> bool:

@@ -179,6 +179,13 @@ class StepRecord(models.Model):
     def __str__(self) -> str:
         return f"{self.path} {self.label}: {self.state}"
 
+    def keep(self, *fields: str) -> None:
+        """Save these fields; a record that is new is saved whole."""
+        if self._state.adding:
+            self.save(force_insert=True)
+        else:
+            self.save(update_fields=fields)
+
     def as_dict(self) -> dict[str, Any]:
         """The run record of the workflow document, with what else is known."""
         return {

@@ -128,7 +128,7 @@ class Walk:
         if record and record.state == State.FAILED:
             return Outcome("failed", error=record.error)
         if record is None and step.when and not scope.find(step.when):
-            record = self.begin(step, path, state=State.SKIPPED, completed_at=now())
+            record = self._note(step, path, state=State.SKIPPED, completed_at=now())
         if record and record.state == State.SKIPPED:
             self.approvals.pop(step.name or "", None)  # an earlier turn's is not this one's
             return Outcome("done", scope.previous)
@@ -147,10 +147,10 @@ class Walk:
         if record is None:
             here = [name for name, when in way.to.items() if scope.find(when)]
             if not here or scope.gone >= way.at_most:
-                self.begin(step, path, state=State.SKIPPED, completed_at=now())
+                self._note(step, path, state=State.SKIPPED, completed_at=now())
                 return Outcome("done", scope.previous)
             found = {"to": here[0], "why": _text(scope.find(way.why)) if way.why else ""}
-            record = self.begin(step, path, state=State.SUCCEEDED, output=found, completed_at=now())
+            record = self._note(step, path, state=State.SUCCEEDED, output=found, completed_at=now())
         return Outcome("done", record.output, back=record.output["to"])
 
     def _side_by_side(self, branches: dict[str, list[Step]], path: str, scope: Scope) -> Outcome:
@@ -201,6 +201,11 @@ class Walk:
             return Outcome("done", record.output)
         return Outcome("waiting", blocked=record.state == State.BLOCKED, due=record.due_at)
 
+    def _note(self, step: Step, path: str, **values: Any) -> StepRecord:
+        record = self.begin(step, path, **values)
+        record.keep()
+        return record
+
     def _begun(self, step: Step, path: str, scope: Scope) -> StepRecord:
         record = self.begin(step, path, due_at=_limit(step))
         if step.skill_name:
@@ -211,7 +216,7 @@ class Walk:
         else:
             record.due_at = _moment(step, scope)
             record.output = scope.previous
-            record.save(update_fields=["due_at", "output"])
+            record.keep("due_at", "output")
         return record
 
     def _call(self, step: Step, record: StepRecord, scope: Scope) -> None:
@@ -230,17 +235,17 @@ class Walk:
             self.actions.look(record, step)
         elif record.due_at and record.due_at <= now():
             record.state, record.completed_at = State.SUCCEEDED, now()
-            record.save(update_fields=["state", "completed_at"])
+            record.keep("state", "completed_at")
         if record.state == State.FAILED and step.retry and record.attempt <= step.retry.times:
             again = now() + timedelta(seconds=step.retry.wait_sec)
-            return self._look(step, self.begin(step, record.path, due_at=again), scope)
+            return self._look(step, self._note(step, record.path, due_at=again), scope)
         return record
 
     def _fail(self, step: Step, path: str, problem: ChimeraError) -> Outcome:
         error = plain(problem.as_dict())
         record = self.records.get(path) or self.begin(step, path)
         record.state, record.error, record.completed_at = State.FAILED, error, now()
-        record.save(update_fields=["state", "error", "completed_at"])
+        record.keep("state", "error", "completed_at")
         return Outcome("failed", error=error)
 
 

@@ -65,11 +65,12 @@ def test_the_inbox_names_the_question_and_its_workflow_and_can_show_questions_al
 def test_a_signed_question_says_that_what_asked_goes_on(desk: Client) -> None:
     request = answered(desk, question_request())
     assert "What asked goes on" in text_of(desk, "request", request.id)
+    assert not ApprovalToken.objects.exists(), "there is nothing that it could be redeemed for"
 
     assert question_take(request=request, run_id=UUID(request.action["run_id"]))
 
     request.refresh_from_db()
-    assert request.status == "consumed" and not ApprovalToken.objects.exists()
+    assert request.status == "consumed"
     assert "What asked has gone on" in text_of(desk, "request", request.id)
 
 
