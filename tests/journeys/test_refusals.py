@@ -55,25 +55,30 @@ ATTACKS = (
 )
 
 
-def refused(execution: SkillExecution, code: str) -> None:
-    assert execution.status == "failed", (execution.status, execution.error)
-    assert (execution.error["code"], execution.error["http_status"]) == (code, 401)
+INVALID, EXPIRED = (("failed", code, 401) for code in ("INVALID_TOKEN", "TOKEN_EXPIRED"))
 
 
-def is_published(house: House, execution: SkillExecution) -> None:
+def end_of(execution: SkillExecution) -> tuple[str, str, int]:
+    """Status, error code and HTTP status of a call that has failed."""
+    error = execution.error or {}
+    return execution.status, error.get("code", ""), error.get("http_status", 0)
+
+
+def is_published(house: House, execution: SkillExecution) -> bool:
     """The good call went through, once."""
-    assert execution.status == "completed", execution.error
-    posts = list_posts(house.world, house.account.handle)
-    assert [post["post_id"] for post in posts] == [execution.output["post_id"]]
+    posts = [post["post_id"] for post in list_posts(house.world, house.account.handle)]
+    return execution.status == "completed" and posts == [execution.output["post_id"]]
 
 
-def is_paid(house: House, execution: SkillExecution, units: int = 10_500_000) -> None:
-    """The good call went through, once."""
-    assert execution.status == "completed", execution.error
-    assert Debit.objects.get().tx_hash == execution.output["tx_id"]
+def is_paid(house: House, execution: SkillExecution) -> bool:
+    """The good call went through, once: 10.50 of 100 USDC are gone, by one transaction."""
     after = house.outside()
-    assert after["usdc"] == after["books"]["USDC"].posted == 100_000_000 - units
-    assert after["sent"] == "0x1"
+    return (
+        execution.status == "completed"
+        and Debit.objects.get().tx_hash == execution.output["tx_id"]
+        and after["usdc"] == after["books"]["USDC"].posted == 89_500_000
+        and after["sent"] == "0x1"
+    )
 
 
 # --- no token ---------------------------------------------------------------------------------
@@ -103,7 +108,7 @@ def test_without_a_token_a_debit_waits_and_pays_once_signed(house: House) -> Non
     runner.resume(request.id)
     runner.run(execution.id, execution.skill)
     execution.refresh_from_db()
-    is_paid(house, execution)
+    assert is_paid(house, execution)
 
 
 @pytest.mark.req("A9.7")
@@ -134,8 +139,8 @@ def test_a_forged_token_publishes_nothing_and_spoils_nothing(attack: str, house:
     data, request = house.post()
     forged = FORGED[attack](gate.forger(data["approval_token"]))
     with house.nothing_happens(request):
-        refused(house.publish(data | {"approval_token": forged}), "INVALID_TOKEN")
-    is_published(house, house.publish(data))
+        assert end_of(house.publish(data | {"approval_token": forged})) == INVALID
+    assert is_published(house, house.publish(data))
 
 
 @pytest.mark.req("A9.7", "A9.2")
@@ -146,8 +151,8 @@ def test_a_forged_token_pays_nothing_and_the_same_key_works_afterwards(
     data, request = house.payment()
     forged = FORGED[attack](gate.forger(data["approval_token"]))
     with house.nothing_happens(request):
-        refused(house.debit(data | {"approval_token": forged}), "INVALID_TOKEN")
-    is_paid(house, house.debit(data))
+        assert end_of(house.debit(data | {"approval_token": forged})) == INVALID
+    assert is_paid(house, house.debit(data))
 
 
 @pytest.mark.req("A5.2")
@@ -157,23 +162,23 @@ def test_an_expired_token_is_refused_as_expired(house: House) -> None:
         token = gate.forger(data["approval_token"]).shifted(iat=-7000, nbf=-7000, exp=-1801)
         gate.let_expire(request)
         with house.nothing_happens(request):
-            refused(act(data | {"approval_token": token}), "TOKEN_EXPIRED")
+            assert end_of(act(data | {"approval_token": token})) == EXPIRED
 
 
 @pytest.mark.req("A5.2")
 def test_a_token_of_another_agent_is_refused(house: House, outsider: Agent) -> None:
     data, request = house.post()
     with house.nothing_happens(request):
-        refused(house.publish(data, outsider), "INVALID_TOKEN")
-    is_published(house, house.publish(data))
+        assert end_of(house.publish(data, outsider)) == INVALID
+    assert is_published(house, house.publish(data))
 
 
 def test_a_payment_token_of_another_cashier_is_refused(house: House) -> None:
     data, request = house.payment()
     other = Agent.objects.create(name="Second cashier", type="cfo_judge")
     with house.nothing_happens(request):
-        refused(house.debit(data, other), "INVALID_TOKEN")
-    is_paid(house, house.debit(data))
+        assert end_of(house.debit(data, other)) == INVALID
+    assert is_paid(house, house.debit(data))
 
 
 def test_a_token_for_the_other_skill_is_refused(house: House) -> None:
@@ -181,10 +186,10 @@ def test_a_token_for_the_other_skill_is_refused(house: House) -> None:
     payment, asked_payment = house.payment()
     tokens = post["approval_token"], payment["approval_token"]
     with house.nothing_happens(asked), house.nothing_happens(asked_payment):
-        refused(house.publish(post | {"approval_token": tokens[1]}), "INVALID_TOKEN")
-        refused(house.debit(payment | {"approval_token": tokens[0]}), "INVALID_TOKEN")
-    is_published(house, house.publish(post))
-    is_paid(house, house.debit(payment))
+        assert end_of(house.publish(post | {"approval_token": tokens[1]})) == INVALID
+        assert end_of(house.debit(payment | {"approval_token": tokens[0]})) == INVALID
+    assert is_published(house, house.publish(post))
+    assert is_paid(house, house.debit(payment))
 
 
 def test_a_revoked_approval_has_no_effect(house: House) -> None:
@@ -192,7 +197,7 @@ def test_a_revoked_approval_has_no_effect(house: House) -> None:
         data, request = make()
         request_revoke(request_id=request.id, reviewer=house.reviewer, reason="Closed today")
         with house.nothing_happens(request):
-            refused(act(data), "INVALID_TOKEN")
+            assert end_of(act(data)) == INVALID
 
 
 # --- another action than the approved one -----------------------------------------------------
@@ -223,8 +228,8 @@ def test_content_changed_in_the_call_is_refused(change: str, house: House) -> No
     data, request = house.post()
     with house.nothing_happens(request):
         changed = data | {"content": CONTENT_CHANGES[change](data["content"])}
-        refused(house.publish(changed), "INVALID_TOKEN")
-    is_published(house, house.publish(data))
+        assert end_of(house.publish(changed)) == INVALID
+    assert is_published(house, house.publish(data))
 
 
 @pytest.mark.req("A5.2")
@@ -233,8 +238,8 @@ def test_content_revised_after_the_approval_is_refused(house: House) -> None:
     newer = CONTENT_CHANGES["one byte of the post"](data["content"])
     content_revise(content_id=newer["content_id"], package=newer, actor=house.aurora.actor)
     with house.nothing_happens(request):
-        refused(house.publish(data), "INVALID_TOKEN")
-        refused(house.publish(data | {"content": newer}), "INVALID_TOKEN")
+        assert end_of(house.publish(data)) == INVALID
+        assert end_of(house.publish(data | {"content": newer})) == INVALID
 
 
 @pytest.mark.req("A5.2")
@@ -254,11 +259,11 @@ def test_media_changed_behind_the_same_address_is_refused(
     httpserver.clear()
     httpserver.expect_request("/media/looks.jpg").respond_with_data(approved[:-1] + b"x")
     with house.nothing_happens(request):
-        refused(house.publish(data), "INVALID_TOKEN")
+        assert end_of(house.publish(data)) == INVALID
 
     httpserver.clear()
     httpserver.expect_request("/media/looks.jpg").respond_with_data(approved)
-    is_published(house, house.publish(data))
+    assert is_published(house, house.publish(data))
 
 
 @pytest.mark.req("A5.2")
@@ -268,9 +273,9 @@ def test_another_platform_or_time_than_the_approved_one_is_refused(house: House)
     PlatformAccount.objects.create(platform="tiktok", mode="sandbox", **also)
     later = iso(now() + timedelta(hours=1))
     with house.nothing_happens(request):
-        refused(house.publish(data | {"platform": "tiktok"}), "INVALID_TOKEN")
-        refused(house.publish(data | {"schedule_time": later}), "INVALID_TOKEN")
-    is_published(house, house.publish(data))
+        assert end_of(house.publish(data | {"platform": "tiktok"})) == INVALID
+        assert end_of(house.publish(data | {"schedule_time": later})) == INVALID
+    assert is_published(house, house.publish(data))
 
 
 @pytest.mark.req("A5.2")
@@ -286,7 +291,7 @@ def test_a_post_goes_to_the_approved_account_or_nowhere(house: House) -> None:
         execution = house.publish(data)
     assert (execution.status, execution.error["code"]) == ("failed", "INVALID_INPUT")
     PlatformAccount.objects.filter(id=house.account.id).update(enabled=True)
-    is_published(house, house.publish(data))
+    assert is_published(house, house.publish(data))
 
 
 PAYMENT_CHANGES: dict[str, Data] = {
@@ -304,14 +309,14 @@ PAYMENT_CHANGES: dict[str, Data] = {
 def test_a_payment_changed_after_the_approval_is_refused(change: str, house: House) -> None:
     data, request = house.payment()
     with house.nothing_happens(request):
-        refused(house.debit(data | PAYMENT_CHANGES[change]), "INVALID_TOKEN")
-    is_paid(house, house.debit(data))
+        assert end_of(house.debit(data | PAYMENT_CHANGES[change])) == INVALID
+    assert is_paid(house, house.debit(data))
 
 
 def test_the_approved_amount_in_another_spelling_is_the_same_payment(house: House) -> None:
     data, _ = house.payment()
     lower = house.wallet.address.lower()
-    is_paid(house, house.debit(data | {"amount": "10.500", "wallet_address": lower}))
+    assert is_paid(house, house.debit(data | {"amount": "10.500", "wallet_address": lower}))
 
 
 def test_a_payment_from_another_wallet_is_refused(house: House) -> None:
@@ -320,8 +325,8 @@ def test_a_payment_from_another_wallet_is_refused(house: House) -> None:
     house.devnet.fund(other.address, units=100_000_000, wei=10**18)
     deposits.deposits_scan("devnet")
     with house.nothing_happens(request):
-        refused(house.debit(data | {"wallet_address": other.address}), "INVALID_TOKEN")
-    is_paid(house, house.debit(data))
+        assert end_of(house.debit(data | {"wallet_address": other.address})) == INVALID
+    assert is_paid(house, house.debit(data))
 
 
 # --- twice ------------------------------------------------------------------------------------
@@ -330,7 +335,7 @@ def test_a_payment_from_another_wallet_is_refused(house: House) -> None:
 @pytest.mark.req("A5.3")
 def test_a_token_used_twice_publishes_once(house: House) -> None:
     data, request = house.post()
-    is_published(house, house.publish(data))
+    assert is_published(house, house.publish(data))
     with house.nothing_happens(request):
         again = house.publish(data)
     assert (again.status, again.error["code"]) == ("failed", "DUPLICATE_CONTENT")
@@ -340,24 +345,24 @@ def test_a_token_used_twice_publishes_once(house: House) -> None:
 @pytest.mark.req("A5.2")
 def test_a_used_token_publishes_no_other_content(house: House) -> None:
     data, request = house.post()
-    is_published(house, house.publish(data))
+    assert is_published(house, house.publish(data))
     other = gate.stored(house.aurora)
     with house.nothing_happens(request):
         swapped = data | {"content": other.current.data}
-        refused(house.publish(swapped), "INVALID_TOKEN")
+        assert end_of(house.publish(swapped)) == INVALID
 
 
 @pytest.mark.req("A9.2")
 def test_a_used_token_pays_nothing_under_another_key(house: House) -> None:
     data, request = house.payment()
     first = house.debit(data)
-    is_paid(house, first)
+    assert is_paid(house, first)
     with house.nothing_happens(request):
         other = data | {"idempotency_key": str(uuid4())}
-        refused(house.debit(other), "INVALID_TOKEN")
+        assert end_of(house.debit(other)) == INVALID
         same = submit(agent=house.cashier, skill_name="debit_wallet", data=data, wake=False)
     assert same.replayed and same.execution.id == first.id
-    is_paid(house, first)
+    assert is_paid(house, first)
 
 
 # --- what is written --------------------------------------------------------------------------
@@ -367,8 +372,8 @@ def test_a_used_token_pays_nothing_under_another_key(house: House) -> None:
 def test_every_step_of_both_journeys_has_its_entry_and_its_actor(house: House) -> None:
     data, post = house.post()
     payment, debit = house.payment()
-    is_published(house, house.publish(data))
-    is_paid(house, house.debit(payment))
+    assert is_published(house, house.publish(data))
+    assert is_paid(house, house.debit(payment))
     agents = house.aurora.actor, house.cashier.actor
     person = f"person:{house.reviewer.pk}"
     entries = set(AuditEntry.objects.values_list("action", "actor"))
