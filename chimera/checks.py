@@ -7,6 +7,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
 from skills import policy_rules
 from skills.catalogue import registry
+from skills.mcp.config import load_config
 
 
 @register(Tags.security)
@@ -48,6 +49,19 @@ def approval_rules_can_be_used(**_: Any) -> list[CheckMessage]:
     except policy_rules.Unusable as problem:
         hint = "Mend the file of CHIMERA_APPROVAL_RULES; docs/skill_contract.md has the policy."
         return [Error(f"Every call is denied: {problem}", hint=hint, id="chimera.E003")]
+    return []
+
+
+@register(Tags.compatibility)
+def mcp_servers_can_be_read(**_: Any) -> list[CheckMessage]:
+    """E004: of servers that cannot be read no skill can use any."""
+    path = settings.CHIMERA.chimera_mcp_config
+    try:
+        if path.exists():
+            load_config(path)
+    except (ValueError, OSError) as problem:
+        hint = "Mend the file of CHIMERA_MCP_CONFIG; docs/mcp.md has an example."
+        return [Error(f"No MCP server can be used: {problem}", hint=hint, id="chimera.E004")]
     return []
 
 

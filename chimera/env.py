@@ -162,6 +162,11 @@ class Env(BaseSettings):
         description="Expensive skill calls an agent may make in a day (UTC); each one more is asked of "
         "a person",
     )
+    chimera_media_budget: Decimal = Field(
+        Decimal(100),
+        ge=0,
+        description="US dollars that one call of skill_generate_media_asset may ask for as its budget",
+    )
     chimera_metrics_token: str = Field(
         "", description="Bearer token that may read /metrics from another machine"
     )

@@ -5,10 +5,12 @@ the trends of the brief are kept with the asset.
 """
 
 import asyncio
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 
 from agents.roles import Role
 from agents.schemas import Persona
@@ -66,7 +68,7 @@ class GenerateMediaAsset(Skill):
 
 async def _made(ctx: SkillContext[Input]) -> Output:
     limit = ctx.params.constraints.maxLatencySec
-    purse = await Purse.open(ctx, ctx.params.constraints.budgetUsd)
+    purse = await Purse.open(ctx, _allowed(ctx.params.constraints.budgetUsd))
     brief = await sync_to_async(_brief)(ctx)
     try:
         async with asyncio.timeout(purse.seconds_left(limit)):
@@ -80,6 +82,15 @@ async def _made(ctx: SkillContext[Input]) -> Output:
         problem.details.setdefault("costUsd", purse.spent)
         raise
     return await sync_to_async(_store)(ctx, brief, made, purse)
+
+
+def _allowed(budget: Decimal) -> Decimal:
+    most = settings.CHIMERA.chimera_media_budget
+    if budget > most:
+        message = f"At most {most} USD a call here (CHIMERA_MEDIA_BUDGET); ask for less"
+        errors = {"constraints.budgetUsd": [message]}
+        raise ChimeraError("INVALID_INPUT", message, errors=errors)
+    return budget
 
 
 def _brief(ctx: SkillContext[Input]) -> Brief:

@@ -234,6 +234,19 @@ def test_what_costs_more_than_the_budget_or_has_no_price_is_not_asked_for(
 
 
 @pytest.mark.req("B2.1")
+def test_no_call_may_ask_for_more_than_the_deployment_allows(
+    tools: Tools, orchestrator: Agent, settings: Any
+) -> None:
+    settings.CHIMERA = settings.CHIMERA.model_copy(update={"chimera_media_budget": Decimal(20)})
+
+    refused = make(orchestrator, "image", budgetUsd="20.01")
+
+    assert refusal_of(refused) == ("INVALID_INPUT", ["constraints.budgetUsd"])
+    assert "At most 20 USD" in refused.error["message"] and tools.calls == []
+    assert make(orchestrator, "image", budgetUsd=20).status == Status.COMPLETED
+
+
+@pytest.mark.req("B2.1")
 @pytest.mark.provokes(NAME, "MEDIA_GENERATION_FAILED")
 @pytest.mark.parametrize(("budget", "tries"), [(1, 1), (2, 2), (50, 3)])
 def test_a_tool_that_fails_is_tried_again_only_within_the_budget(

@@ -13,6 +13,7 @@ from mcp.server.lowlevel import Server
 from mcp_types import CallToolResult, ListToolsResult, TextContent, Tool, ToolAnnotations
 
 from agents.models import Agent
+from chimera.checks import mcp_servers_can_be_read
 from chimera.core.errors import ChimeraError
 from chimera.core.models import AuditEntry
 from skills import MCPSkill
@@ -178,6 +179,25 @@ def test_a_server_that_is_gone_is_a_network_error(
     settings.CHIMERA = settings.CHIMERA.model_copy(update={"chimera_mcp_config": config})
 
     assert ask(orchestrator).error["code"] == "NETWORK_ERROR"
+
+
+@pytest.mark.req("W4")
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("{", "Invalid JSON"), ('{"mcpServers": {"a": {}}}', "either url or command")],
+)
+def test_servers_that_cannot_be_read_are_told_at_the_start(
+    text: str, why: str, settings: Any, tmp_path: Any
+) -> None:
+    config = tmp_path / "mcp.json"
+    settings.CHIMERA = settings.CHIMERA.model_copy(update={"chimera_mcp_config": config})
+    assert mcp_servers_can_be_read() == []
+    config.write_text(text)
+
+    told = mcp_servers_can_be_read()
+
+    assert [problem.id for problem in told] == ["chimera.E004"]
+    assert str(config) in told[0].msg and why in told[0].msg
 
 
 @pytest.mark.parametrize("answer", [{"text": "nul\0"}, {"text": "x" * 1_000_001}])
