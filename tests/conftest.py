@@ -20,6 +20,7 @@ pytest_plugins = [
     "tests.plugins.cleaning",
     "tests.plugins.outside",
     "tests.plugins.skips",
+    "tests.plugins.static",
 ]
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
 
