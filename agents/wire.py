@@ -5,7 +5,6 @@ that are not set out of its output. Numbers are JSON numbers (a numeric string i
 need a time zone and are kept in UTC.
 """
 
-import unicodedata
 from decimal import Decimal
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -22,12 +21,13 @@ from pydantic import (
 
 from chimera.core.clock import Moment
 from chimera.core.digest import nfc
+from chimera.core.jsontext import UNSTORABLE
 
 
 def _clean(value: Any) -> Any:
     """NFC for every string inside; what neither JSON nor a database can carry is refused."""
     if isinstance(value, str):
-        if any(c == "\0" or unicodedata.category(c) == "Cs" for c in value):
+        if UNSTORABLE.search(value):
             raise ValueError("contains a NUL or half a surrogate pair; remove it")
         return nfc(value)
     if isinstance(value, list):

@@ -18,6 +18,8 @@ from pydantic_core import Url
 
 from chimera.core.clock import iso
 
+# What no database takes: NUL and half a surrogate pair.
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 NO_TEXT = "Holds a NUL or half a surrogate pair; leave such characters out"
 MAX_DEPTH = 64
 _STRING_OR_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
@@ -88,7 +90,7 @@ def _parse(text: str) -> Any:
 def unstorable(value: Any, path: str = "") -> str | None:
     """The path of a text that no database takes (NUL, half a surrogate pair), None when all are fine."""
     if isinstance(value, str):
-        return path if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in value) else None
+        return path if UNSTORABLE.search(value) else None
     if isinstance(value, dict):
         if any(unstorable(key) is not None for key in value):
             return path
