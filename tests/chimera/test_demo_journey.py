@@ -1,7 +1,9 @@
 """The demo's way through the API, against a server that counts what each key did."""
 
 import re
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -107,7 +109,10 @@ def record(at: int, step: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def api(httpserver: HTTPServer) -> Api:
+def api(httpserver: HTTPServer, monkeypatch: pytest.MonkeyPatch) -> Api:
+    """The server, which nobody need wait for."""
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: None)
+    monkeypatch.setattr("chimera.demo.journey.time", clock)
     fake = Api()
     httpserver.expect_request("/oauth/token/").respond_with_json({"access_token": "t"})
     httpserver.expect_request(re.compile("/api/v1/.*")).respond_with_handler(fake)

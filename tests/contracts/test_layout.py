@@ -3,6 +3,7 @@
 import ast
 import statistics
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,13 @@ FILES = sorted(
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@cache
+def _nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
 def _functions(path: Path) -> Iterator[Function]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in _nodes(path):
         if isinstance(node, Function):
             yield node
 
@@ -46,10 +52,7 @@ def test_the_top_level_holds_the_apps_and_content_beside_them() -> None:
 def test_the_agreed_libraries_are_what_the_code_is_built_on() -> None:
     agreed = {"django", "rest_framework", "celery", "pydantic", "httpx", "web3", "jwt", "redis"}
     used = {
-        name.split(".")[0]
-        for path in FILES
-        for node in ast.walk(ast.parse(path.read_text()))
-        for name in _imported(node)
+        name.split(".")[0] for path in FILES for node in _nodes(path) for name in _imported(node)
     }
     assert agreed <= used
     assert {"simple_history", "django_celery_results"} <= set(settings.INSTALLED_APPS)
@@ -122,7 +125,7 @@ def test_a_grant_is_made_in_approvals_alone() -> None:
     makers = {
         str(path.relative_to(ROOT))
         for path in FILES
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in _nodes(path)
         if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "Grant"
     }
 
@@ -133,7 +136,7 @@ def test_no_signal_is_connected_outside_celery() -> None:
     found = {
         str(path.relative_to(ROOT))
         for path in FILES
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in _nodes(path)
         if (isinstance(node, ast.Attribute) and node.attr in ("connect", "receiver"))
         and "signal" in path.read_text()
         and ast.unparse(node.value).split(".")[-1]

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.requirements import REQUIREMENTS
 ROOT = Path(__file__).parents[2]
 
 
+@cache
 def _marks() -> dict[str, list[str]]:
     """Number -> files whose tests claim it, read from the source."""
     found: dict[str, list[str]] = {}
