@@ -1,7 +1,8 @@
-"""Empties the tables after a transactional test: those that hold something, past their triggers.
+"""Keeps the database of the tests as it was migrated, and empties it after a transactional test.
 
-Django would empty every table and then write all content types and permissions anew, which costs
-more than most tests. Those two stay as the migrations left them.
+Only tables that hold something are emptied, past their triggers. Django would empty every table and
+then write all content types and permissions anew, which costs more than most tests. Those two stay
+as the migrations left them.
 """
 
 from collections.abc import Iterator
@@ -11,6 +12,9 @@ from typing import Any
 import pytest
 from django.core.management.commands import flush
 from django.db import connection, transaction
+from pytest_django import DjangoDbBlocker
+
+from tests.helpers.servers import keep_migrated
 
 KEPT = {"auth_permission", "django_content_type", "django_migrations"}
 
@@ -61,6 +65,13 @@ def _switches(cursor: Any, tables: list[str]) -> tuple[list[str], list[str]]:
     cursor.execute("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger'")
     triggers = [(name, sql) for name, table, sql in cursor.fetchall() if table in tables]
     return [f'DROP TRIGGER "{name}"' for name, _ in triggers], [sql for _, sql in triggers]
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """The one migration of the run."""
+    with django_db_blocker.unblock():
+        keep_migrated(connection)
 
 
 @pytest.fixture(autouse=True, scope="session")
