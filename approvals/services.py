@@ -60,7 +60,8 @@ def _adopted(request: ApprovalRequest, execution_id: UUID | None) -> ApprovalReq
     """Let an execution wait for a request that was opened before it."""
     if execution_id and request.execution_id is None:
         request.execution_id = execution_id
-        request.save(update_fields=["execution_id"])
+        with transaction.atomic():  # the row and its history
+            request.save(update_fields=["execution_id"])
     return request
 
 
