@@ -7,7 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from chimera.core.clock import now
+from chimera.core.digest import sha256_hex
+from chimera.core.ids import new_id
 from content.platforms.base import (
+    Credentials,
+    Media,
     OutcomeUnknown,
     PlatformAdapter,
     PlatformFailure,
@@ -15,7 +20,14 @@ from content.platforms.base import (
     PublishIntent,
     RemotePost,
 )
+from tests.fakes.fixtures import FakeServer
 
+JPEG, PNG = b"\xff\xd8\xff\xe0", b"\x89PNG\r\n\x1a\n"
+FAULTS = (
+    *("429", "429_seconds", "429_date", "429_bare", "500_before_effect", "500_after_effect"),
+    *("cut_before_effect", "cut_after_effect", "html_error", "html_after_effect", "slow_drip"),
+)
+"""What may happen to any call; tests.fakes.faults says what each is."""
 PASSING = ("transient_before_mutation", "rate_limited")
 
 
@@ -80,3 +92,26 @@ class Post:
 def bare(intent: PublishIntent) -> PublishIntent:
     """The intent of a look-up, whose media have no bytes."""
     return replace(intent, media=tuple(replace(item, body=b"") for item in intent.media))
+
+
+def photo(name: str = "a.jpg", body: bytes = JPEG) -> Media:
+    """A picture of a few bytes."""
+    return Media(f"https://media.example/{name}", sha256_hex(body), "image", body)
+
+
+def post_on(
+    adapter: PlatformAdapter, server: FakeServer, text: str, media: tuple[Media, ...], **wanted: Any
+) -> Post:
+    """A post that begins now, from a new account on the server. wanted: what the account is like."""
+    given = server.account(**wanted)
+    intent = PublishIntent(
+        intent_id=new_id(),
+        platform=server.name,
+        account=given["handle"],
+        text=text,
+        media=media,
+        base_url=server.url,
+        credentials=Credentials(given["access_token"], given["refresh_token"], given["extra"]),
+        begun_at=now(),
+    )
+    return Post(adapter, intent)
