@@ -1,4 +1,4 @@
-"""One of several processes that change one agent at once: `-m tests.agents.race_worker WHAT ...`.
+"""One of several processes that change one agent at once, for `tests.helpers.crew`.
 
 `make` prints the id of a new agent; `states ID VERSION COUNT` changes its state and `sign ID COUNT`
 signs statements of it, a line of JSON each.
@@ -10,18 +10,13 @@ import sys
 from typing import Any
 from uuid import UUID, uuid4
 
-import django
-
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chimera.settings")
-django.setup()
-
-from agents.models import Agent  # noqa: E402  settings first
-from agents.registering import registration_begin  # noqa: E402
-from agents.schemas import AgentProfile  # noqa: E402
-from agents.services import agent_create  # noqa: E402
-from agents.states import agent_state_update  # noqa: E402
-from chimera.core.errors import ChimeraError  # noqa: E402
-from skills.profiles import profile_of  # noqa: E402
+from agents.models import Agent
+from agents.registering import registration_begin
+from agents.schemas import AgentProfile
+from agents.services import agent_create
+from agents.states import agent_state_update
+from chimera.core.errors import ChimeraError
+from skills.profiles import profile_of
 
 
 def main(what: str, *given: str) -> None:
@@ -60,6 +55,3 @@ def sign(agent_id: UUID) -> list[Any]:
 
 def say(value: Any) -> None:
     sys.stdout.write(json.dumps(value) + "\n")
-
-
-main(*sys.argv[1:])

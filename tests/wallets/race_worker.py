@@ -1,4 +1,4 @@
-"""One of several processes that fight over one wallet: `-m tests.wallets.race_worker JOB WALLET …`.
+"""One of several processes that fight over one wallet, for `tests.helpers.crew`: JOB WALLET …
 
 The database comes from DATABASE_URL. Prints one line per success.
 """
@@ -8,22 +8,17 @@ import os
 import sys
 from uuid import UUID, uuid4
 
-import django
+from django.db import transaction
+from django.utils import timezone
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chimera.settings")
-django.setup()
-
-from django.db import transaction  # noqa: E402  settings first
-from django.utils import timezone  # noqa: E402
-
-from agents.models import Agent  # noqa: E402
-from chimera.core.digest import digest  # noqa: E402
-from chimera.core.errors import ChimeraError  # noqa: E402
-from chimera.core.grants import Grant  # noqa: E402
-from chimera.core.models import AuditEntry  # noqa: E402
-from wallets import debits, ledger, orders  # noqa: E402
-from wallets.chain.signer import Fees, checksum  # noqa: E402
-from wallets.models import ChainTransaction, Entry, NonceCounter, Wallet  # noqa: E402
+from agents.models import Agent
+from chimera.core.digest import digest
+from chimera.core.errors import ChimeraError
+from chimera.core.grants import Grant
+from chimera.core.models import AuditEntry
+from wallets import debits, ledger, orders
+from wallets.chain.signer import Fees, checksum
+from wallets.models import ChainTransaction, Entry, NonceCounter, Wallet
 
 SETTLEMENT = "0x" + "2" * 40
 
@@ -130,7 +125,3 @@ def main(job: str, target: str, *arguments: str) -> None:
             deposit(wallet, int(count))
         case "finish", (count,):
             finish(wallet, int(count))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -2,65 +2,34 @@
 
 import json
 import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from tests.helpers.crew import AtOnce, crew
 from tests.helpers.servers import own_database
 
-ROOT = Path(__file__).parents[2]
 PROCESSES = 4
-Run = Callable[..., list[str]]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("race")
-
-
-@pytest.fixture(scope="module")
-def database(folder: Path) -> Iterator[str]:
-    """The URL of a database of the kind under test."""
-    with own_database(folder) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def processes(database: str, folder: Path) -> Run:
+def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtOnce]:
     """Runs the race worker several times at once; gives the lines that all printed."""
-    env = {
-        **os.environ,
-        "DATABASE_URL": database,
-        "CHIMERA_DATA_DIR": str(folder / "var"),
-        "SECRET_KEY": "only for this race, and long enough for everybody, really",
-    }
-
-    def run(*arguments: Any, count: int = PROCESSES) -> list[str]:
-        command = [sys.executable, "-m", "tests.wallets.race_worker", *map(str, arguments)]
-        running = [
-            subprocess.Popen(
-                command,
-                cwd=ROOT,
-                env=env,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for _ in range(count)
-        ]
-        ended = [(*process.communicate(timeout=300), process.returncode) for process in running]
-        assert not [error for _, error, status in ended if status], ended
-        return [line for output, _, _ in ended for line in output.splitlines()]
-
-    return run
+    folder = tmp_path_factory.mktemp("race")
+    with own_database(folder) as database:
+        env = os.environ | {
+            "DATABASE_URL": database,
+            "CHIMERA_DATA_DIR": str(folder / "var"),
+            "SECRET_KEY": "only for this race, and long enough for everybody, really",
+        }
+        with crew("tests.wallets.race_worker", env) as started:
+            yield partial(started, count=PROCESSES)
 
 
-def books(run: Run, wallet: str) -> dict[str, Any]:
+def books(run: AtOnce, wallet: str) -> dict[str, Any]:
     facts: dict[str, Any] = json.loads(run("show", wallet, count=1)[0])
     assert facts["sum"] == 0
     assert facts["available"] >= 0
@@ -68,7 +37,7 @@ def books(run: Run, wallet: str) -> dict[str, Any]:
 
 
 @pytest.mark.req("A9.3", "X1")
-def test_200_debits_at_once_take_what_is_there_and_no_more(processes: Run) -> None:
+def test_200_debits_at_once_take_what_is_there_and_no_more(processes: AtOnce) -> None:
     """100 USDC, 200 attempts of 1 USDC, 4 processes: 100 get it, with nonces in a row."""
     (wallet,) = processes("open", 100_000_000, count=1)
     won = processes("debit", wallet, 50, "1")
@@ -81,7 +50,7 @@ def test_200_debits_at_once_take_what_is_there_and_no_more(processes: Run) -> No
 
 
 @pytest.mark.req("A9.2")
-def test_one_key_from_many_processes_is_one_debit(processes: Run) -> None:
+def test_one_key_from_many_processes_is_one_debit(processes: AtOnce) -> None:
     (wallet,) = processes("open", 100_000_000, count=1)
     answers = processes("debit", wallet, 3, "1", uuid4())
     assert len(answers) == 3 * PROCESSES
@@ -90,14 +59,14 @@ def test_one_key_from_many_processes_is_one_debit(processes: Run) -> None:
     assert (facts["held"], facts["nonces"], facts["audited"]) == (1_000_000, [0], 1)
 
 
-def test_one_arrival_found_by_many_scanners_is_posted_once(processes: Run) -> None:
+def test_one_arrival_found_by_many_scanners_is_posted_once(processes: AtOnce) -> None:
     (wallet,) = processes("open", 1, count=1)
     posted = processes("deposit", wallet, 20)
     assert len(posted) == 20
     assert books(processes, wallet)["posted"] == 1 + 20
 
 
-def test_a_hold_that_many_finish_ends_once(processes: Run) -> None:
+def test_a_hold_that_many_finish_ends_once(processes: AtOnce) -> None:
     (wallet,) = processes("open", 20_000_000, count=1)
     processes("debit", wallet, 20, "1", count=1)
     finished = processes("finish", wallet, 20)
