@@ -4,7 +4,6 @@ Its yes is a row, a token and an audit entry like a person's, signed with a key 
 staging and production refuse (`approvals.keys`). There is no decision: only persons make those.
 """
 
-import secrets
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -14,13 +13,11 @@ from django.db import transaction
 
 from agents.models import Agent
 from approvals.keys import judge_key
-from approvals.models import ApprovalRequest, ApprovalToken, Lane, Status
+from approvals.models import ApprovalRequest, Lane, Status
 from approvals.redeeming import JUDGE
-from approvals.services import request_open
-from approvals.tokens import token_sign
+from approvals.services import request_open, token_mint
 from chimera.core import audit
 from chimera.core.clock import iso, now
-from chimera.core.secrets import encrypt
 
 
 def judge_may_approve(mode: str, issues: list[dict[str, Any]]) -> str:
@@ -67,20 +64,7 @@ def _sign(request: ApprovalRequest) -> None:
     request.status, request.decided_at = Status.APPROVED, moment
     request.token_expires_at = moment + timedelta(seconds=settings.CHIMERA.chimera_approval_ttl)
     request.save()
-    jti = secrets.token_urlsafe(16)
-    token, kid = token_sign(
-        kind=request.kind,
-        action=request.action,
-        action_digest=request.action_digest,
-        approval_id=str(request.id),
-        reviewer=JUDGE,
-        agent=str(request.agent_id),
-        jti=jti,
-        auth_time=moment,
-        expires_at=request.token_expires_at,
-        key=judge_key(actor=JUDGE),
-    )
-    ApprovalToken.objects.create(request=request, jti=jti, kid=kid, sealed=encrypt(token.encode()))
+    kid = token_mint(request, reviewer=JUDGE, auth_time=moment, key=judge_key(actor=JUDGE))
     audit.record(
         actor=JUDGE,
         action="approval.approved",

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -194,25 +195,34 @@ def request_approve(
             request, reviewer, Decision.Verdict.APPROVE, Status.APPROVED, "", password_confirmed_at
         )
         if request.kind != Kind.QUESTION:  # its yes allows no effect: nobody would redeem a token
-            _mint(request, reviewer, password_confirmed_at)
+            token_mint(request, reviewer=str(reviewer.pk), auth_time=password_confirmed_at)
     return decision
 
 
-def _mint(request: ApprovalRequest, reviewer: User, auth_time: datetime) -> None:
-    assert request.token_expires_at  # set by request_approve
+def token_mint(
+    request: ApprovalRequest,
+    *,
+    reviewer: str,
+    auth_time: datetime,
+    key: tuple[str, Ed25519PrivateKey] | None = None,
+) -> str:
+    """Sign and keep the token of an approved request; the kid. key: as of `token_sign`."""
+    assert request.token_expires_at  # set with the yes
     jti = secrets.token_urlsafe(16)
     token, kid = token_sign(
         kind=request.kind,
         action=request.action,
         action_digest=request.action_digest,
         approval_id=str(request.id),
-        reviewer=str(reviewer.pk),
+        reviewer=reviewer,
         agent=str(request.agent_id),
         jti=jti,
         auth_time=auth_time,
         expires_at=request.token_expires_at,
+        key=key,
     )
     ApprovalToken.objects.create(request=request, jti=jti, kid=kid, sealed=encrypt(token.encode()))
+    return kid
 
 
 def _checked_reason(reason: str) -> str:
