@@ -128,6 +128,8 @@ class Tap:
 
     def __exit__(self, *_: Any) -> None:
         self._over.set()
+        if self.redis_url:
+            redis.Redis.from_url(self.redis_url).ping()  # the command that the monitor waits for
         self._thread.join(10)
 
     def _watch(self) -> None:
@@ -139,12 +141,11 @@ class Tap:
                             self.messages[entry.name] = _opened(Path(entry.path).read_text())
 
     def _monitor(self) -> None:
-        client = redis.Redis.from_url(self.redis_url, socket_timeout=1)
+        client = redis.Redis.from_url(self.redis_url, socket_timeout=None)
         with client.monitor() as monitor:
             while not self._over.is_set():
-                with suppress(redis.TimeoutError):
-                    command = monitor.next_command()["command"]
-                    self.messages[f"command {len(self.messages)}"] = _opened(command)
+                command = monitor.next_command()["command"]
+                self.messages[f"command {len(self.messages)}"] = _opened(command)
 
 
 def _opened(message: str) -> str:

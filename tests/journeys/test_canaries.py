@@ -28,7 +28,7 @@ from tests.helpers.canaries import (
     recorded,
 )
 from tests.helpers.processes import descendants_of
-from tests.helpers.servers import own_servers
+from tests.helpers.servers import migrate_ahead, own_servers
 from tests.helpers.stack import Stack, free_ports
 
 PLATFORM_TOKEN = f"canary-platform-{secrets.token_hex(12)}"
@@ -140,6 +140,7 @@ def scene(folder: Path) -> Iterator[Scene]:
             database = database.replace("postgres@", f"postgres:{known['database password']}@")
             servers["DATABASE_URL"] = database
         stack = Stack(free_ports(), folder, made | servers | {"CHIMERA_RATE_LIMIT": "10000"})
+        migrate_ahead(folder)
         messages = folder / "broker" / "messages"
         messages.mkdir(parents=True)
         with Tap(messages, servers.get("CELERY_BROKER_URL", "")) as tap:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.helpers.servers import own_servers
+from tests.helpers.servers import migrate_ahead, own_servers
 from tests.helpers.stack import Stack, free_ports
 
 STACK = pytest.StashKey[Stack]()
@@ -59,6 +59,7 @@ def shared_stack(
     with own_servers() as servers:
         env = {"CHIMERA_RATE_LIMIT": "10000", "CHIMERA_READ_RATE_LIMIT": "100000"} | servers
         stack = Stack(free_ports(), tmp_path_factory.mktemp("stack"), env)
+        migrate_ahead(stack.data_dir)
         request.config.stash[STACK] = stack
         try:
             stack.start()
