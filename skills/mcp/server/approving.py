@@ -35,7 +35,7 @@ def tool() -> Tool:
         name=NAME,
         title="Request approval",
         description=_DESCRIPTION,
-        input_schema={"type": "object", **schema_of(BODY)},
+        input_schema=input_schema(),
         output_schema=schema_of(ApprovalOut),
         annotations=ToolAnnotations(
             read_only_hint=False,
@@ -44,6 +44,32 @@ def tool() -> Tool:
             open_world_hint=False,
         ),
     )
+
+
+def input_schema() -> dict[str, Any]:
+    """The bodies of all actions as one flat object; each field says for which action it is.
+
+    Model APIs refuse a tool whose schema has oneOf, anyOf or allOf at the top. A field has no default
+    either: a client that fills one in would send it for the other actions too.
+    """
+    bodies = schema_of(BODY)["oneOf"]
+    actions = [body["properties"]["action"]["const"] for body in bodies]
+    told = {"type": "string", "enum": actions, "description": "What is asked for"}
+    fields: dict[str, Any] = {"action": told}
+    for action, body in zip(actions, bodies, strict=True):
+        for name, found in body["properties"].items():
+            if name == "action":
+                continue
+            field = {key: value for key, value in found.items() if key != "default"}
+            need = "needed" if name in body["required"] else "optional"
+            told = {"description": f"{field['description']} ({need} for {action} alone)"}
+            fields[name] = field | told
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": ["action"],
+        "additionalProperties": False,
+    }
 
 
 async def ask(ctx: Any, arguments: dict[str, Any]) -> CallToolResult:

@@ -11,7 +11,9 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from agents.roles import Role
+from approvals.schemas import DebitBody, IntentBody, PublishBody
 from skills.catalogue import registry
+from skills.mcp.server import approving
 from skills.presenters import skill_dict
 from tests.helpers import bad_input
 from tests.helpers.calls import package
@@ -204,6 +206,30 @@ def test_the_tools_are_the_skills_of_the_role_as_the_catalogue_has_them(
         assert hints["readOnlyHint"] is not metadata.side_effects
         assert hints["idempotentHint"] is metadata.idempotent
         assert hints["destructiveHint"] is (metadata.side_effects and metadata.risk_level == "high")
+
+
+@pytest.mark.req("W5")
+@pytest.mark.parametrize("role", Role)
+def test_every_input_schema_is_a_plain_object_at_the_top(house: Doors, role: Role) -> None:
+    for tool in house.caller(f"{role}_one").rpc("tools/list")["tools"]:
+        schema = tool["inputSchema"]
+        assert schema["type"] == "object", tool["name"]
+        assert not {"oneOf", "anyOf", "allOf"} & schema.keys(), tool["name"]
+
+
+@pytest.mark.req("C5")
+def test_the_schema_of_an_approval_has_every_field_of_every_action() -> None:
+    schema, names = approving.input_schema(), {"action"}
+    bodies = (PublishBody, DebitBody, IntentBody)
+    for body, action in zip(bodies, schema["properties"]["action"]["enum"], strict=True):
+        for name, field in body.model_fields.items():
+            if name == "action":
+                continue
+            need = "needed" if field.is_required() else "optional"
+            assert f"({need} for {action} alone)" in schema["properties"][name]["description"]
+            assert name not in names, "one name means one thing"
+            names.add(name)
+    assert schema["properties"].keys() == names
 
 
 @pytest.mark.req("W5")
