@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import NO_TEXT, dumps, loads, unstorable
 from chimera.core.schema import field_errors
-from skills.workflows.expressions import compiled
+from skills.workflows.expressions import compiled, said
 from skills.workflows.schedule import Schedule
 
 MAX_STEPS = 100
@@ -30,7 +30,7 @@ def _compiles(text: str) -> str:
     try:
         compiled(text)
     except JMESPathError as problem:
-        raise ValueError(f"is not JMESPath: {str(problem).splitlines()[0]}") from None
+        raise ValueError(f"is not JMESPath: {said(problem)}") from None
     except RecursionError:
         raise ValueError("goes too deep") from None
     return text

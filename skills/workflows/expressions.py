@@ -11,6 +11,8 @@ from jmespath.visitor import TreeInterpreter
 from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import plain
 
+NAMES = ("input", "previous", "steps", "run", "item", "index", "key", "rounds")
+"""What an expression may begin with."""
 MOST_WORK = 1_000_000
 """What one expression may take: a unit for each part it visits and for each value in what it builds."""
 _CHARACTERS = 64
@@ -77,8 +79,15 @@ def find(text: str, seen: dict[str, Any]) -> Any:
     except RecursionError:
         raise ChimeraError("INVALID_INPUT", f"{text}: goes too deep") from None
     except (JMESPathError, ValueError, ArithmeticError) as problem:
-        message = f"{text}: {str(problem).splitlines()[0]}"
+        message = f"{text}: {said(problem)}"
         raise ChimeraError("INVALID_INPUT", message) from None
+
+
+def said(problem: Exception) -> str:
+    """What jmespath says is wrong, on one line."""
+    first = str(problem).splitlines()[0].removesuffix(":").removesuffix(", for expression")
+    hint = "; a number is written with backticks: `5`" if "(NUMBER)" in first else ""
+    return first + hint
 
 
 def _loose(value: Any) -> Any:

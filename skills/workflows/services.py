@@ -20,6 +20,7 @@ from skills.services import ADVANCE_TASK, KEY_LIFE, checked_key
 from skills.workflows.definition import Definition, parse
 from skills.workflows.engine import hold, job_cancel, request_withdraw
 from skills.workflows.models import ENDED, RunStatus, StepRecord, StoredWorkflow, WorkflowRun
+from skills.workflows.naming import places, problems
 from skills.workflows.standins import agent_of_step
 from skills.workflows.walk import OPEN
 
@@ -36,14 +37,24 @@ def builtin() -> dict[str, Definition]:
 def workflow_check(*, agent: Agent | None, data: Any) -> Definition:
     """The definition, if this agent may store it. INVALID_INPUT, SKILL_NOT_FOUND."""
     definition = parse(data)
-    for step in definition.all_steps():
+    for place, step in places(definition.steps):
         if step.skill_name:
-            registry.get(step.skill_name)
+            _require_skill(step.skill_name, place)
+    if wrong := problems(definition):
+        raise ChimeraError("INVALID_INPUT", errors=wrong)
     if definition.name in builtin():
         message = f"{definition.name} is a built-in workflow; choose another name"
         raise ChimeraError("INVALID_INPUT", message, errors={"name": [message]})
     _refuse_foreign(definition.name, agent)
     return definition
+
+
+def _require_skill(name: str, place: str) -> None:
+    try:
+        registry.get(name)
+    except ChimeraError as problem:
+        problem.errors = {f"{place}.skill_name": [problem.message]}
+        raise
 
 
 def workflow_store(*, agent: Agent | None, data: Any, actor: str) -> StoredWorkflow:

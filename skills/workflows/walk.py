@@ -15,12 +15,11 @@ from chimera.core.clock import iso, moment_of, now
 from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import dumps, plain
 from skills.workflows.definition import Step
-from skills.workflows.expressions import find
+from skills.workflows.expressions import NAMES, find
 from skills.workflows.models import StepRecord
 
 State = StepRecord.State
 OPEN = (State.RUNNING, State.BLOCKED)
-SEEN = ("input", "previous", "steps", "run", "item", "index", "key", "rounds")
 MOST_TOLD = 1000
 Kind = Literal["done", "waiting", "failed"]
 
@@ -61,7 +60,7 @@ class Scope:
 
     def find(self, expression: str) -> Any:
         """The value of an expression; INVALID_INPUT where it cannot be evaluated."""
-        return find(expression, {name: getattr(self, name) for name in SEEN})
+        return find(expression, {name: getattr(self, name) for name in NAMES})
 
     def input_of(self, step: Step) -> Any:
         """The input of a skill call: mapping, or literal over previous output, or previous output."""
