@@ -1,17 +1,18 @@
-"""What keeps a class from being registered as a skill."""
+"""What keeps a class from being registered as a skill, and what is wrong with its examples."""
 
 import inspect
 import re
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from chimera.core.capabilities import CAPABILITIES
 from chimera.core.errors import CODES
-from chimera.core.jsontext import dumps
-from skills.contract import GatedSkill, Skill, SkillMetadata, version_numbers
+from chimera.core.jsontext import dumps, loads
+from skills.contract import STORED, GatedSkill, Skill, SkillMetadata, version_numbers
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{1,63}")
 _VERSION = re.compile(r"\d{1,4}\.\d{1,4}")
@@ -87,3 +88,39 @@ def _date_problems(cls: type[Skill]) -> Iterator[str]:
         yield "sunset needs deprecated_since"
     elif sunset is not None and since is not None and sunset - since < NOTICE:
         yield f"sunset must be at least {NOTICE.days} days after deprecated_since"
+
+
+def example_problems(cls: type[Skill]) -> Iterator[str]:
+    """What is wrong with the examples beside a skill: `FILE: example 1: output.caption: why`."""
+    module = Path(inspect.getfile(cls))
+    name = "examples" if module.stem == "skill" else f"examples_{module.stem}"
+    file = f"{module.parent.name}/{name}.json"
+    try:
+        examples = loads(module.with_name(f"{name}.json").read_bytes())
+    except (OSError, ValueError) as problem:
+        yield f"{file}: {problem}"
+        return
+    if not isinstance(examples, list) or not examples:
+        yield f"{file}: must be a list with at least one example"
+        return
+    for number, example in enumerate(examples, 1):
+        if not isinstance(example, dict) or set(example) != {"input", "output"}:
+            yield f"{file}: example {number}: must hold input and output, and nothing else"
+            continue
+        for part, model in (("input", cls.input_model), ("output", cls.output_model)):
+            for why in misfits(model, example[part]):
+                yield f"{file}: example {number}: {part}{why}"
+
+
+def misfits(model: type[BaseModel], given: Any) -> Iterator[str]:
+    """`.field: why` of everything in a dict or model that does not fit, unknown fields with it."""
+    try:
+        kept = model.model_validate(given, context=STORED)
+    except ValidationError as problem:
+        for error in problem.errors():
+            yield f"{''.join(f'.{part}' for part in error['loc'])}: {error['msg']}"
+        return
+    if isinstance(given, dict):
+        known = kept.model_dump().keys() | kept.model_dump(by_alias=True).keys()
+        for name in sorted(given.keys() - known):
+            yield f".{name}: {model.__name__} has no such field"

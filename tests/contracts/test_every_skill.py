@@ -14,8 +14,10 @@ from chimera.core.capabilities import CAPABILITIES
 from chimera.core.errors import CODES, ChimeraError
 from chimera.core.jsontext import dumps, loads, plain
 from skills.catalogue import KEEP_PREFIX, IncompleteSkill, Registry, registry
-from skills.contract import GatedSkill, Skill
+from skills.contract import STORED, GatedSkill, Skill, SkillContext
+from skills.gating import bounded
 from skills.presenters import description_of, examples_of, skill_dict
+from skills.registration import example_problems, misfits
 
 SKILLS = registry.every()
 NAMES = [f"{skill.name}@v{skill.metadata.version}" for skill in SKILLS]
@@ -143,18 +145,12 @@ def test_it_retries_only_codes_that_are_retryable(skill: Skill) -> None:
 @every_skill
 @pytest.mark.req("B4")
 def test_its_examples_fit_its_models(skill: Skill) -> None:
-    examples = examples_of(skill)
+    assert list(example_problems(type(skill))) == []
     shown = skill_dict(skill)
-
-    assert examples, "examples.json is missing or empty"
-    for example in examples:
-        assert set(example) == {"input", "output"}
-        skill.input_model.model_validate(example["input"], context={"stored": True})
-        output = _on_the_wire(example["output"])
-        jsonschema.Draft202012Validator(shown["output_schema"]).validate(output)
-        jsonschema.Draft202012Validator(shown["input_schema"]).validate(
-            _on_the_wire(example["input"])
-        )
+    for example in shown["examples"]:
+        for part in ("input", "output"):
+            validator = jsonschema.Draft202012Validator(shown[f"{part}_schema"])
+            validator.validate(_on_the_wire(example[part]))
 
 
 def _on_the_wire(value: Any) -> Any:
@@ -164,6 +160,25 @@ def _on_the_wire(value: Any) -> Any:
     if isinstance(value, list):
         return [_on_the_wire(item) for item in value]
     return float(value) if type(value).__name__ == "Decimal" else value
+
+
+RUN_ALONE = [
+    skill for skill in SKILLS if skill.capabilities <= {"IO"} and not skill.requires_approval
+]
+"""Skills that need nothing but their input and a folder: they are run here on their examples."""
+
+
+@pytest.mark.parametrize(
+    "skill", RUN_ALONE, ids=[f"{skill.name}@v{skill.metadata.version}" for skill in RUN_ALONE]
+)
+@pytest.mark.req("B4", "W1")
+def test_its_output_for_its_examples_fits_its_model(skill: Skill, tmp_path: Path) -> None:
+    for number, example in enumerate(examples_of(skill), 1):
+        params = skill.input_model.model_validate(example["input"], context=STORED)
+        result = bounded(skill, SkillContext(params=params, home=tmp_path), "execute")
+
+        wrong = list(misfits(skill.output_model, result.output))
+        assert wrong == [], f"the output of execute for example {number}"
 
 
 @every_skill

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from chimera.management.commands.new_skill import EXAMPLES, SKILL
+
 ROOT = Path(__file__).parents[2]
 PARTS = ("agents", "approvals", "chimera", "content", "skills", "wallets", "docs", "tests")
 FILES = ("manage.py", "pyproject.toml", "mcp.sample.json", "README.md")
@@ -162,6 +164,25 @@ def test_translate_caption_takes_less_than_thirty_edited_lines_in_its_own_folder
     assert "['caption', 'language'] 202 {'caption': 'danke Markt'}" in asked.stdout, asked.stderr
     assert "translate_caption" in (house / "docs" / "skills.md").read_text()
     assert "Target language" in (folder / "README.md").read_text()
+
+
+@pytest.mark.req("B4", "B5")
+def test_an_output_that_breaks_its_model_fails_the_contract_suite_by_its_field(
+    house: Path, run: Run
+) -> None:
+    folder = house / "skills" / "skill_say_again"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    code = SKILL.replace("{title}", "SayAgain")
+    wrong = code.replace("=Output(text=ctx.params.text)", '={"text": "x", "unkown": []}')
+    (folder / "skill.py").write_text(wrong)
+    (folder / "examples.json").write_text(EXAMPLES.replace('"output": {"text"', '"output": {"txt"'))
+    suite = run(*CONTRACTS[:-1], "say_again", "tests/contracts/test_every_skill.py")
+    shutil.rmtree(folder)
+
+    assert "2 failed" in suite.stdout and ".unkown: Output has no such field" in suite.stdout
+    said = "skill_say_again/examples.json: example 1: output.text: Field required"
+    assert said in suite.stdout, suite.stdout
 
 
 @pytest.mark.parametrize(

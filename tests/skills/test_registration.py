@@ -1,6 +1,8 @@
 """What may not be registered, and that a refused class leaves nothing behind."""
 
+import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from agents.models import Agent
 from skills.catalogue import IncompleteSkill, Registry
 from skills.contract import Retry, Skill, SkillMetadata, SkillResult
+from skills.registration import example_problems
 from tests.helpers.calls import call
 from tests.skills.conftest import PURE, Word
 
@@ -109,6 +112,30 @@ def test_registering_the_same_class_again_changes_nothing() -> None:
     own, cls = Registry(), shouted()
 
     assert own.register(cls) is own.register(cls) is cls
+
+
+EXAMPLES_THAT_BREAK = [
+    ("[]", "must be a list with at least one example"),
+    ("[7", "Expecting"),
+    ('[{"input": {"word": "x"}}]', "example 1: must hold input and output, and nothing else"),
+    ('[{"input": {"word": 5}, "output": {"word": "x"}}]', "example 1: input.word: Input should be"),
+    ('[{"input": {}, "output": {"word": 5}}]', "example 1: output.word: Input should be a valid"),
+    ('[{"input": {}, "output": []}]', "example 1: output: Input should be a valid dict"),
+    ('[{"input": {}, "output": {"word": "x", "wrd": 1}}]', "example 1: output.wrd: Extra inputs"),
+]
+
+
+@pytest.mark.parametrize(("text", "why"), EXAMPLES_THAT_BREAK)
+@pytest.mark.req("B4")
+def test_a_wrong_example_is_told_by_its_file_its_number_and_its_field(
+    text: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "examples_probe.json").write_text(text)
+    monkeypatch.setattr(inspect, "getfile", lambda cls: str(tmp_path / "probe.py"))
+
+    (said,) = example_problems(shouted())
+
+    assert said.startswith(f"{tmp_path.name}/examples_probe.json: {why}")
 
 
 @pytest.mark.req("I8", "I4")
