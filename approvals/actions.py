@@ -8,7 +8,7 @@ from uuid import UUID
 from django.conf import settings
 
 from agents.models import Agent
-from approvals.models import Lane, LowConfidenceAttempt
+from approvals.models import Decision, Lane, LowConfidenceAttempt
 from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import plain
 from content import services as content
@@ -124,9 +124,7 @@ def publish_context(revision: ContentRevision, account: PlatformAccount) -> dict
 
 
 def record_of(agent: Agent) -> dict[str, int]:
-    """How an agent's earlier requests ended, for the reviewer."""
-    ended = agent.approval_requests.exclude(status="pending").values_list("status", flat=True)[:200]
-    return {
-        "decided": len(ended),
-        "approved": sum(status in ("approved", "consumed") for status in ended),
-    }
+    """What persons said to an agent's last 200 decided requests, for the reviewer."""
+    said = Decision.objects.filter(request__agent=agent).exclude(verdict=Decision.Verdict.REVOKE)
+    verdicts = said.order_by("-signed_at").values_list("verdict", flat=True)[:200]
+    return {"decided": len(verdicts), "approved": list(verdicts).count(Decision.Verdict.APPROVE)}

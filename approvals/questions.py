@@ -1,5 +1,6 @@
 """Questions of workflows to a person: a yes lets the run go on and allows nothing else."""
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -23,10 +24,11 @@ def question_open(
     step: str,
     question: str,
     shown: dict[str, Any],
+    until: datetime | None = None,
 ) -> ApprovalRequest:
     """Ask a person; the action that is signed is the question with everything that was shown.
 
-    workflow: name and version, for people to read.
+    workflow: name and version, for people to read; until: as of `request_open`.
     """
     action = {
         "type": Kind.QUESTION.value,
@@ -42,6 +44,7 @@ def question_open(
         lane=Lane.STANDARD,
         confidence=None,
         context={"workflow": workflow},
+        until=until,
     )
     return request
 

@@ -1,5 +1,6 @@
 """Open an approval request from what an agent asks for: the one way in for REST and blocked executions."""
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -29,17 +30,25 @@ def parse_body(data: Any) -> ApprovalBody:
 
 
 def open_request(
-    agent: Agent, body: ApprovalBody, execution_id: UUID | None = None
+    agent: Agent,
+    body: ApprovalBody,
+    execution_id: UUID | None = None,
+    until: datetime | None = None,
 ) -> tuple[ApprovalRequest, bool]:
-    """Open a request for what the agent asks; (request, whether it is new)."""
+    """Open a request for what the agent asks; (request, whether it is new).
+
+    until: of a post, as of `services.request_open`.
+    """
     if isinstance(body, DebitBody):
         return _open_debit(agent, body, execution_id)
     if isinstance(body, IntentBody):
         return open_intent(agent, body.intent)
-    return _open_publish(agent, body)
+    return _open_publish(agent, body, until)
 
 
-def _open_publish(agent: Agent, body: PublishBody) -> tuple[ApprovalRequest, bool]:
+def _open_publish(
+    agent: Agent, body: PublishBody, until: datetime | None
+) -> tuple[ApprovalRequest, bool]:
     if agent.type not in (Role.DISTRIBUTION_MANAGER, Role.ORCHESTRATOR):
         raise ChimeraError("FORBIDDEN", f"An agent of the role {agent.type} may not publish")
     action, revision, account = actions.publish_request(
@@ -58,6 +67,7 @@ def _open_publish(agent: Agent, body: PublishBody) -> tuple[ApprovalRequest, boo
         lane=lane,
         confidence=confidence,
         context=actions.publish_context(revision, account),
+        until=until,
     )
 
 

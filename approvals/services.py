@@ -37,8 +37,12 @@ def request_open(
     confidence: Any,
     context: dict[str, Any],
     execution_id: UUID | None = None,
+    until: datetime | None = None,
 ) -> tuple[ApprovalRequest, bool]:
-    """(request, whether it is new). A second request for an open action is the first one."""
+    """(request, whether it is new). A second request for an open action is the first one.
+
+    until: when nobody waits for the answer any more, where that is before a request lapses.
+    """
     action_digest = digest(action)
     open_ones = ApprovalRequest.objects.filter(
         agent=agent, action_digest=action_digest, status__in=[Status.PENDING, Status.APPROVED]
@@ -51,7 +55,15 @@ def request_open(
     try:
         with transaction.atomic():
             return _insert(
-                agent, action, action_digest, sentence, lane, confidence, context, execution_id
+                agent,
+                action,
+                action_digest,
+                sentence,
+                lane,
+                confidence,
+                context,
+                execution_id,
+                until,
             ), True
     except IntegrityError:
         return _adopted(open_ones.get(), execution_id), False
@@ -75,7 +87,9 @@ def _insert(
     confidence: Any,
     context: dict[str, Any],
     execution_id: UUID | None,
+    until: datetime | None,
 ) -> ApprovalRequest:
+    lapses = now() + timedelta(seconds=settings.CHIMERA.chimera_approval_pending_ttl)
     request = ApprovalRequest.objects.create(
         kind=action["type"],
         action=action,
@@ -86,7 +100,7 @@ def _insert(
         context=context,
         agent=agent,
         execution_id=execution_id,
-        expires_at=now() + timedelta(seconds=settings.CHIMERA.chimera_approval_pending_ttl),
+        expires_at=min(lapses, until or lapses),
     )
     audit.record(
         actor=agent.actor,

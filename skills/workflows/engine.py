@@ -197,7 +197,7 @@ class _Engine:
         record.input = plain(fields)
         if step.approval.action:
             body = parse_body({"action": step.approval.action} | plain(fields))
-            request, _ = open_request(self.run.agent, body)
+            request, _ = open_request(self.run.agent, body, until=record.due_at)
         else:
             request = question_open(
                 agent=self.run.agent,
@@ -206,6 +206,7 @@ class _Engine:
                 step=record.path,
                 question=step.approval.question or "",
                 shown=plain(fields),
+                until=record.due_at,
             )
         record.approval_id, record.state = request.id, State.BLOCKED
         if request.status == ApprovalStatus.PENDING:
@@ -235,7 +236,9 @@ class _Engine:
         elif request.status != ApprovalStatus.PENDING:
             said = f"The approval request was {request.get_status_display().lower()}"
             why = f"{said}: {request.reason}" if request.reason else said
-            self._end(record, State.FAILED, error=_error("FORBIDDEN", why))
+            late = request.status == ApprovalStatus.EXPIRED and _overdue(record)
+            error = _TOO_LATE if late else _error("FORBIDDEN", why)
+            self._end(record, State.FAILED, error=error)
 
     def _look_at_job(self, record: StepRecord) -> None:
         assert record.execution_id  # asked by the caller
@@ -258,7 +261,7 @@ class _Engine:
             record.keep("due_at")
             return
         request_withdraw(self.run, record, "Nobody decided within the time limit of the step")
-        self._end(record, State.FAILED, error=_error("TIMEOUT", "The step took too long"))
+        self._end(record, State.FAILED, error=_TOO_LATE)
 
     def _end(self, record: StepRecord, state: str, **values: Any) -> None:
         record.state, record.completed_at = state, now()
@@ -284,6 +287,9 @@ def _token(approval_id: UUID) -> str:
 def _error(code: str, message: str) -> dict[str, Any]:
     assert code in CODES
     return dict(plain(ChimeraError(code, message).as_dict()))
+
+
+_TOO_LATE = _error("TIMEOUT", "The step took too long")
 
 
 def runs_to_look_at(moment: datetime, limit: int = 500) -> list[UUID]:

@@ -109,6 +109,9 @@ class DefinitionForm(forms.ModelForm):  # type: ignore[type-arg]  # unsubscripta
         if self.instance.name and made.name != self.instance.name:
             self.add_error(None, f"Name: it stays {self.instance.name}; add a new one instead")
             return
+        if self.instance.name and self._is_kept(made):
+            self.add_error(None, "Nothing has changed; a new version would have no stand-ins")
+            return
         versions = StoredWorkflow.objects.filter(name=made.name).order_by("-version")
         newest = versions.values_list("version", flat=True).first() or 0
         if self.instance.name and made.version <= newest:
@@ -116,6 +119,10 @@ class DefinitionForm(forms.ModelForm):  # type: ignore[type-arg]  # unsubscripta
         elif made.version <= newest:
             self.add_error(None, f"Version: {made.name} has version {newest}; give a higher one")
         self.definition = made
+
+    def _is_kept(self, made: Definition) -> bool:
+        kept = Definition.model_validate(self.instance.definition)
+        return made.model_copy(update={"version": kept.version}) == kept
 
 
 class StandInForm(forms.ModelForm):  # type: ignore[type-arg]  # unsubscriptable at run time

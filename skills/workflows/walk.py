@@ -127,7 +127,7 @@ class Walk:
         if record and record.state == State.FAILED:
             return Outcome("failed", error=record.error)
         if record is None and step.when and not scope.find(step.when):
-            record = self._note(step, path, state=State.SKIPPED, completed_at=now())
+            record = self._ended(step, path, state=State.SKIPPED)
         if record and record.state == State.SKIPPED:
             self.approvals.pop(step.name or "", None)  # an earlier turn's is not this one's
             return Outcome("done", scope.previous)
@@ -146,10 +146,10 @@ class Walk:
         if record is None:
             here = [name for name, when in way.to.items() if scope.find(when)]
             if not here or scope.gone >= way.at_most:
-                self._note(step, path, state=State.SKIPPED, completed_at=now())
+                self._ended(step, path, state=State.SKIPPED)
                 return Outcome("done", scope.previous)
             found = {"to": here[0], "why": _text(scope.find(way.why)) if way.why else ""}
-            record = self._note(step, path, state=State.SUCCEEDED, output=found, completed_at=now())
+            record = self._ended(step, path, state=State.SUCCEEDED, output=found)
         return Outcome("done", record.output, back=record.output["to"])
 
     def _side_by_side(self, branches: dict[str, list[Step]], path: str, scope: Scope) -> Outcome:
@@ -199,6 +199,10 @@ class Walk:
         if record.state == State.SUCCEEDED:
             return Outcome("done", record.output)
         return Outcome("waiting", blocked=record.state == State.BLOCKED, due=record.due_at)
+
+    def _ended(self, step: Step, path: str, **values: Any) -> StepRecord:
+        moment = now()
+        return self._note(step, path, started_at=moment, completed_at=moment, **values)
 
     def _note(self, step: Step, path: str, **values: Any) -> StepRecord:
         record = self.begin(step, path, **values)

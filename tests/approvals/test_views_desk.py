@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from approvals.keys import key_ensure
 from approvals.models import ApprovalRequest, Decision
-from approvals.services import request_reject
+from approvals.services import request_reject, request_void
 from chimera.core.clock import now
 from tests.helpers.desk_samples import PASSWORD, make_late, payment_request, person, post_request
 from tests.helpers.trouble_samples import unknown_post
@@ -264,8 +264,9 @@ def test_a_refusal_without_a_reason_decides_nothing(desk: Client) -> None:
 
 
 def test_the_next_request_of_the_agent_shows_how_the_earlier_ones_ended(desk: Client) -> None:
-    first, second = post_request("first"), post_request("second")
+    first, second, withdrawn = (post_request(name) for name in ("first", "second", "third"))
     sign(desk, first)
+    request_void(request_id=withdrawn.id, actor="agent:x", reason="The run was cancelled")
     page = desk.get(address("request", second)).content.decode()
     assert "Record of Aurora: 1 of 1 decided requests approved." in page
 

@@ -114,6 +114,7 @@ def test_another_name_or_a_version_that_exists_is_refused(
 ) -> None:
     page = f"{LIST}{stored.pk}/change/"
     assert "it stays tidy" in errors(client.post(page, {"text": FLOW.replace("tidy", "other")}))
+    assert "Nothing has changed" in errors(client.post(page, {"text": FLOW}))
     body = {"agent": orchestrator.pk, "text": FLOW}
     assert "has version 1; give a higher one" in errors(client.post(f"{LIST}add/", body))
     theirs = client.post(f"{LIST}add/", body | {"agent": outsider.pk})

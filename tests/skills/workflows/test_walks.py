@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from agents.models import Agent
 from approvals.models import ApprovalRequest
-from approvals.services import request_expire, request_reject
+from approvals.services import request_expire, request_reject, requests_expire
 from chimera.core.clock import now
 from chimera.core.errors import ChimeraError
 from skills.models import SkillExecution
@@ -106,10 +106,30 @@ def test_a_step_that_took_too_long_is_tried_again(orchestrator: Agent) -> None:
 
 def test_a_question_that_nobody_answers_in_time_is_taken_back(orchestrator: Agent) -> None:
     run = started(orchestrator, [QUESTION | {"timeout_sec": 60}])
+    asked = ApprovalRequest.objects.get()
+    assert abs(asked.expires_at - asked.created_at - timedelta(seconds=60)) < timedelta(seconds=5)
 
     with time_machine.travel(now() + timedelta(seconds=61), tick=True):
         assert advance(run.id).error["code"] == "TIMEOUT"
     assert ApprovalRequest.objects.get().status == "revoked"
+
+
+def test_a_question_that_lapsed_with_its_step_is_one_that_took_too_long(
+    orchestrator: Agent,
+) -> None:
+    run = started(orchestrator, [QUESTION | {"timeout_sec": 60}])
+
+    with time_machine.travel(now() + timedelta(seconds=61), tick=True):
+        requests_expire()
+        assert advance(run.id).error["code"] == "TIMEOUT"
+    assert ApprovalRequest.objects.get().status == "expired"
+
+
+def test_a_step_that_is_skipped_ends_when_it_begins(orchestrator: Agent) -> None:
+    run = started(orchestrator, [{"skill_name": "echo", "when": "`false`"}])
+
+    (record,) = run.records.all()
+    assert (record.state, record.completed_at) == ("skipped", record.started_at)
 
 
 def test_a_cancelled_run_takes_its_question_back(orchestrator: Agent) -> None:
