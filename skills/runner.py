@@ -120,9 +120,11 @@ def as_error(problem: Exception, skill: Skill) -> ChimeraError:
                 skill.timeout_code, f"{skill.name} did not finish within {limit:g} s"
             )
         case ValidationError():
-            return ChimeraError(
-                "INTERNAL_ERROR", f"{skill.name} gave an output that breaks its schema"
-            )
+            first = problem.errors(include_url=False, include_input=False)[0]
+            field = ".".join(map(str, first["loc"])) or problem.title
+            why = first["type"] if "ctx" in first else first["msg"]  # with a context: may quote it
+            message = f"{skill.name} gave an output that breaks its schema: {field}: {why}"
+            return ChimeraError("INTERNAL_ERROR", message)
         case ValueError():
             return ChimeraError("INVALID_INPUT", str(problem))
         case ConnectionError():

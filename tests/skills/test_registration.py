@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from agents.models import Agent
 from skills.catalogue import IncompleteSkill, Registry
@@ -154,3 +154,34 @@ def test_a_skill_is_constructed_for_a_call_and_never_to_be_listed(
     execution = call(orchestrator, "probe")
 
     assert made == ["here"] and execution.error["code"] == "NETWORK_ERROR"
+
+
+class Guarded(Word):
+    """Refuses a word with a text that quotes it."""
+
+    @field_validator("word")
+    @classmethod
+    def is_calm(cls, word: str) -> str:
+        if word.endswith("!"):
+            raise ValueError(f"{word} is too loud")
+        return word
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (["hush-hush"], "word: Input should be a valid string"),
+        ("hush-hush!", "word: value_error"),
+    ],
+)
+@pytest.mark.req("A0.1")
+def test_an_output_that_breaks_its_schema_is_told_by_its_field_and_never_by_its_value(
+    answer: Any, why: str, orchestrator: Agent, make_skill: Any
+) -> None:
+    make_skill(lambda ctx: answer, output_model=Guarded)
+
+    execution = call(orchestrator, "probe")
+
+    assert (execution.status, execution.error["code"]) == ("failed", "INTERNAL_ERROR")
+    said = f"probe gave an output that breaks its schema: {why}"
+    assert execution.error["message"] == said and "hush" not in str(execution.error)
