@@ -104,10 +104,10 @@ class Registry:
         modules = [module.name for module in pkgutil.iter_modules(package.__path__)]
         for module in ("skill", *filter(_OLDER.fullmatch, modules)):
             cls = _skill_class(importlib.import_module(f"skills.{folder}.{module}"))
-            if module not in ("skill", f"v{cls.metadata.major}"):
-                raise IncompleteSkill(f"skills/{folder}/{module}.py holds v{cls.metadata.version}")
             cls.name = cls.name or name
             self.register(cls)
+            if module not in ("skill", f"v{cls.metadata.major}"):
+                raise IncompleteSkill(f"skills/{folder}/{module}.py holds v{cls.metadata.version}")
 
     def _newest(self, name: str) -> Skill:
         majors = self._majors[name]

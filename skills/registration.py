@@ -2,11 +2,13 @@
 
 import inspect
 import re
+import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from django.core.management.base import CommandError
 from pydantic import BaseModel, ValidationError
 
 from chimera.core.capabilities import CAPABILITIES
@@ -19,8 +21,8 @@ _VERSION = re.compile(r"\d{1,4}\.\d{1,4}")
 NOTICE = timedelta(days=30)
 
 
-class IncompleteSkill(Exception):
-    """The class cannot be registered; the text says what is missing."""
+class IncompleteSkill(CommandError):
+    """The class cannot be registered; the text says what is missing. It ends a command as one line."""
 
 
 def problems_of(cls: type[Skill], name: str) -> Iterator[str]:
@@ -30,6 +32,8 @@ def problems_of(cls: type[Skill], name: str) -> Iterator[str]:
         return
     if not _NAME.fullmatch(name):
         yield f"the name {name!r} must be lower_snake_case"
+    if not (_own_doc(sys.modules.get(cls.__module__)) or _own_doc(cls)):
+        yield "its module has no docstring, whose first paragraph is the description"
     if not inspect.iscoroutinefunction(cls.execute):
         yield "execute must be async"
     yield from _model_problems(cls, "input_model", "validation")
@@ -39,6 +43,11 @@ def problems_of(cls: type[Skill], name: str) -> Iterator[str]:
     yield from _date_problems(cls)
     if cls.requires_approval and not issubclass(cls, GatedSkill):
         yield "requires_approval needs GatedSkill"
+
+
+def _own_doc(thing: Any) -> str:
+    """The docstring, not that of a base class."""
+    return (vars(thing).get("__doc__") or "").strip() if thing else ""
 
 
 def _model_problems(cls: type[Skill], attribute: str, mode: Any) -> Iterator[str]:

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -166,23 +166,48 @@ def test_translate_caption_takes_less_than_thirty_edited_lines_in_its_own_folder
     assert "Target language" in (folder / "README.md").read_text()
 
 
-@pytest.mark.req("B4", "B5")
-def test_an_output_that_breaks_its_model_fails_the_contract_suite_by_its_field(
-    house: Path, run: Run
-) -> None:
+@pytest.fixture
+def say_again(house: Path) -> Iterator[Path]:
+    """The folder of a skill like a new one, which a test breaks."""
     folder = house / "skills" / "skill_say_again"
     folder.mkdir()
     (folder / "__init__.py").touch()
-    code = SKILL.replace("{title}", "SayAgain")
-    wrong = code.replace("=Output(text=ctx.params.text)", '={"text": "x", "unkown": []}')
-    (folder / "skill.py").write_text(wrong)
-    (folder / "examples.json").write_text(EXAMPLES.replace('"output": {"text"', '"output": {"txt"'))
-    suite = run(*CONTRACTS[:-1], "say_again", "tests/contracts/test_every_skill.py")
+    (folder / "skill.py").write_text(SKILL.replace("{title}", "SayAgain"))
+    (folder / "examples.json").write_text(EXAMPLES)
+    yield folder
     shutil.rmtree(folder)
+
+
+def _change(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert text.count(old) == 1, old
+    file.write_text(text.replace(old, new))
+
+
+@pytest.mark.req("B4", "B5")
+def test_an_output_that_breaks_its_model_fails_the_contract_suite_by_its_field(
+    run: Run, say_again: Path
+) -> None:
+    _change(say_again / "skill.py", "=Output(text=ctx.params.text)", '={"text": "x", "unkown": []}')
+    _change(say_again / "examples.json", '"output": {"text"', '"output": {"txt"')
+
+    suite = run(*CONTRACTS[:-1], "say_again", "tests/contracts/test_every_skill.py")
 
     assert "2 failed" in suite.stdout and ".unkown: Output has no such field" in suite.stdout
     said = "skill_say_again/examples.json: example 1: output.text: Field required"
     assert said in suite.stdout, suite.stdout
+
+
+@pytest.mark.req("B5", "W1")
+def test_an_incomplete_skill_ends_a_command_with_one_line_that_names_it(
+    run: Run, say_again: Path
+) -> None:
+    _change(say_again / "skill.py", "    metadata = ", "    meta_data = ")
+
+    ran = run("manage.py", "check")
+
+    assert ran.returncode == 1 and ran.stdout == ""
+    assert ran.stderr == "IncompleteSkill: SayAgain: metadata is missing\n"
 
 
 @pytest.mark.parametrize(

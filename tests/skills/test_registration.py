@@ -1,8 +1,10 @@
 """What may not be registered, and that a refused class leaves nothing behind."""
 
 import inspect
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -63,6 +65,8 @@ METADATA = SkillMetadata(**PURE | {"capabilities": frozenset({"TELEPATHY"})})
         ({"input_model": Callback}, "input_model is not JSON-serialisable"),
         ({"metadata": {"version": "1.0"}}, "metadata is no SkillMetadata"),
         ({"metadata": METADATA}, r"unknown capabilities \['TELEPATHY'\]"),
+        ({"__module__": "undocumented"}, "its module has no docstring"),
+        ({"__module__": "undocumented", "__doc__": " "}, "its module has no docstring"),
         ({"name": "Not A Name"}, "must be lower_snake_case"),
         ({"name": "x" * 65}, "must be lower_snake_case"),
         ({"error_codes": ("NO_SUCH_CODE",)}, r"unknown error codes \['NO_SUCH_CODE'\]"),
@@ -75,13 +79,19 @@ METADATA = SkillMetadata(**PURE | {"capabilities": frozenset({"TELEPATHY"})})
 )
 @pytest.mark.req("W1")
 def test_an_incomplete_class_is_refused_with_what_it_lacks(
-    changes: dict[str, Any], why: str
+    changes: dict[str, Any], why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = Registry()
+    monkeypatch.setitem(sys.modules, "undocumented", ModuleType("undocumented"))
 
     with pytest.raises(IncompleteSkill, match=why):
         own.register(shouted(**changes))
     assert own._majors == {} and own._classes == {}
+
+
+@pytest.mark.req("W1")
+def test_the_docstring_of_the_class_does_where_the_module_has_none() -> None:
+    Registry().register(shouted(__module__="undocumented", __doc__="Give a word back."))
 
 
 @pytest.mark.parametrize("thing", [Word, 7, "fetch_trends", object()])
