@@ -125,7 +125,8 @@ def test_a_blocked_payment_is_picked_up_after_a_person_has_signed(
     blocked = who.with_client(lambda client: client.call_tool("debit_wallet", payment))
     text, meta = blocked.content[0].text, blocked.meta
     assert blocked.is_error and meta["status"] == "blocked"
-    assert "a person must decide" in text and "/review/" in text
+    assert "a person must decide" in text
+    assert f"{stack.url}/review/{meta['approval_id']}/" in text.replace("127.0.0.1", "localhost")
     uri = f"chimera://executions/{meta['execution_id']}"
     assert uri in text
     assert who.read(f"chimera://approvals/{meta['approval_id']}")["status"] == "pending"
@@ -162,12 +163,16 @@ def test_a_post_goes_from_draft_to_published_without_leaving_mcp(both: Doors, st
     assert who.read(uri)["approval_token"] is None
     person_of(stack).approve(asked["id"])
 
-    token = who.read(uri)["approval_token"]
+    signed = who.tool("request_approval", body)
+    token = signed["structuredContent"]["approval_token"]
+    assert token == who.read(uri)["approval_token"] and "It is signed" in str(signed)
     post = {"content": made, "platform": "twitter", "approval_token": token}
     published = who.tool("publish_content", post)
     assert not published.get("isError"), published
     assert published["structuredContent"]["post_url"].startswith("http")
     assert who.read(uri)["status"] == "consumed"
+    url, again = published["structuredContent"]["post_url"], who.tool("publish_content", post)
+    assert again["isError"] and url in again["content"][0]["text"], again
 
 
 def person_of(stack: Stack) -> Reviewer:

@@ -12,22 +12,9 @@ from mcp_types import CallToolResult, TextContent
 from chimera.core import problem
 from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import dumps, plain
+from skills.mcp.server.advice import next_step, pick_up, review_url
 from skills.models import SkillExecution, Status
 from skills.presenters import failure_of
-
-KEY = "chimera/idempotency_key"
-WAIT = "chimera/wait"
-_NEXT = {
-    "RATE_LIMITED": "Wait that long, then send the same call again.",
-    "IN_PROGRESS": "Do not send it again; read its execution for the result.",
-    "IDEMPOTENCY_CONFLICT": f"Send this call with a new key in _meta {KEY}.",
-    "SKILL_NOT_FOUND": "List the tools and use one of those names.",
-    "FORBIDDEN": "Repeating does not help; a person must change the rights of this agent.",
-    "INVALID_TOKEN": "Ask for a new approval of exactly this action; a token serves one action once.",
-    "TOKEN_EXPIRED": "Ask for a new approval of exactly this action.",
-    "INSUFFICIENT_BALANCE": "Have the wallet funded, or choose a smaller amount.",
-    "OUTCOME_UNKNOWN": "Do not repeat it: the effect may have happened. A person looks into it.",
-}
 
 
 def answer_of(execution: SkillExecution, *, replayed: bool) -> CallToolResult:
@@ -41,7 +28,8 @@ def answer_of(execution: SkillExecution, *, replayed: bool) -> CallToolResult:
         case Status.FAILED:
             failure = failure_of(execution)
             document = problem.document(failure, execution_id=str(execution.id))
-            return _error(_failed(failure), meta | {"problem": wire(document)})
+            told = _failed(failure, execution.skill)
+            return _error(told, meta | {"problem": wire(document)})
         case Status.BLOCKED:
             return _error(_blocked(execution), meta)
         case Status.CANCELLED:
@@ -50,14 +38,11 @@ def answer_of(execution: SkillExecution, *, replayed: bool) -> CallToolResult:
             return _error(_under_way(execution), meta)
 
 
-def refusal_of(error: ChimeraError, trace_id: str) -> CallToolResult:
-    """The answer to a call that did not begin."""
+def refusal_of(error: ChimeraError, tool: str, trace_id: str) -> CallToolResult:
+    """The answer to a call of the tool that did not begin."""
     meta: dict[str, Any] = {"problem": wire(problem.document(error)), "trace_id": trace_id}
     first = error.details.get("execution_id")
-    return _error(
-        _failed(error) + (_pick_up(first) if first else ""),
-        meta | ({"execution_id": first} if first else {}),
-    )
+    return _error(_failed(error, tool), meta | ({"execution_id": first} if first else {}))
 
 
 def _ids(execution: SkillExecution) -> dict[str, Any]:
@@ -76,21 +61,15 @@ def _error(text: str, meta: dict[str, Any]) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], is_error=True, _meta=meta)
 
 
-def _failed(error: ChimeraError) -> str:
-    """Code and message, the fields that are wrong, and what to do."""
+def _failed(error: ChimeraError, tool: str) -> str:
+    """Code and message, the fields that are wrong, what else is known, and what to do."""
+    advice = next_step(error, tool)
+    if error.code == "IDEMPOTENCY_CONFLICT":  # its message advises a new key, which may pay twice
+        return f"{error.code}: {error.spec.title}\n{advice}"
+    message = error.message.partition("; GET /api/")[0]
     named = [f"- {name}: {'; '.join(texts)}" for name, texts in (error.errors or {}).items()]
-    return "\n".join([f"{error.code}: {error.message}", *named, _what_next(error)])
-
-
-def _what_next(error: ChimeraError) -> str:
-    if error.code in _NEXT:
-        return _NEXT[error.code]
-    if error.errors:
-        return "Correct the fields that are named, then call again."
-    if error.retryable:
-        wait = f"after {error.backoff_sec:g} s" if error.backoff_sec else "a little later"
-        return f"It was tried several times; the same call may succeed {wait}."
-    return "Repeating it unchanged does not help."
+    details = [f"Details: {dumps(error.details)}"] if error.details else []
+    return "\n".join([f"{error.code}: {message}", *named, *details, advice])
 
 
 def _blocked(execution: SkillExecution) -> str:
@@ -99,9 +78,9 @@ def _blocked(execution: SkillExecution) -> str:
     why = f" ({kept['code']}: {kept.get('message', '')})" if "code" in kept else ""
     return (
         f"Nothing has been done yet: a person must decide first{why}.\n"
-        f"Approval {execution.approval_id} is open in the reviewers' inbox at /review/. Tell the user.\n"
+        f"Tell the user that it waits at {review_url(execution.approval_id)}\n"
         "Do not call the tool with other values for the same purpose, that would ask twice. Once it "
-        "is signed the call goes on by itself." + _pick_up(execution.id) + _repeat(execution)
+        "is signed the call goes on by itself.\n" + pick_up(execution)
     )
 
 
@@ -109,22 +88,10 @@ def _under_way(execution: SkillExecution) -> str:
     if execution.scheduled_for:
         state = f"It is planned for {execution.scheduled_for.isoformat()} and happens by itself."
     elif execution.status == Status.OUTCOME_UNKNOWN:
-        state = (
-            "Whether the effect happened is not known yet; it is being found out. Do not repeat."
-        )
+        state = "Whether the effect happened is not known yet; it is being found out."
     else:
         state = f"Not finished yet ({execution.status}); it goes on without you and has not failed."
-    return state + _pick_up(execution.id) + _repeat(execution)
-
-
-def _pick_up(execution_id: Any) -> str:
-    return f"\nFor the result read the resource chimera://executions/{execution_id} later."
-
-
-def _repeat(execution: SkillExecution) -> str:
-    if not execution.idempotency_key:
-        return ""
-    return "\nThis very call with the same idempotency key gives the result too."
+    return f"{state}\n{pick_up(execution)}"
 
 
 def wire(value: Any) -> Any:

@@ -13,15 +13,17 @@ from approvals.services import token_of
 from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import dumps
 from chimera.core.schema import schema_of
+from skills.mcp.server.advice import ASK, review_url
 from skills.mcp.server.answers import wire
 from skills.mcp.server.auth import caller
 from skills.mcp.server.threads import in_thread
 
-NAME, SCOPE = "request_approval", "approvals:request"
+NAME, SCOPE = ASK, "approvals:request"
 _DESCRIPTION = """Ask a person to approve exactly one action, such as one post of a stored, validated
-content package. Nothing happens until then. Asking again for the same action gives the same request.
-Afterwards read chimera://approvals/{id} until it is decided; approved, it holds the approval_token
-for the tool that carries the action out. Payments need no request: debit_wallet asks by itself."""
+content package. Nothing happens until then. Once it is signed, this very call returns the
+approval_token for the tool that carries the action out; so does the resource
+chimera://approvals/{id}. While it is open the call gives the same request; after a refusal it would
+ask anew. Payments need no request: debit_wallet asks by itself."""
 
 
 def offered(who: AgentPrincipal) -> bool:
@@ -78,8 +80,20 @@ async def ask(ctx: Any, arguments: dict[str, Any]) -> CallToolResult:
     if not offered(who):
         raise ChimeraError("FORBIDDEN", f"The access token lacks the scope {SCOPE}")
     asked = await in_thread(partial(_open, who, arguments))
-    text = TextContent(text=dumps(asked))
-    return CallToolResult(content=[text], structured_content=wire(asked))
+    texts = [TextContent(text=dumps(asked)), TextContent(text=_next_step(asked))]
+    return CallToolResult(content=texts, structured_content=wire(asked))
+
+
+def _next_step(asked: dict[str, Any]) -> str:
+    if asked["approval_token"]:
+        return (
+            "It is signed: now call the tool that carries it out, with exactly what was approved."
+        )
+    return (
+        f"Tell the user that it waits at {review_url(asked['id'])}. Repeat this very call once they have "
+        "signed: it returns the approval_token. If it answers with another id, a person has refused "
+        "this request or it has run out, and that call has asked anew: tell the user, and stop."
+    )
 
 
 def _open(who: AgentPrincipal, arguments: dict[str, Any]) -> dict[str, Any]:

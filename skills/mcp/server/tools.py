@@ -21,13 +21,16 @@ from skills import services
 from skills.catalogue import is_deprecated, is_gone, registry
 from skills.contract import RiskLevel, Skill
 from skills.mcp.server import approving
-from skills.mcp.server.answers import KEY, WAIT, answer_of, refusal_of
+from skills.mcp.server.advice import KEY, approval_of
+from skills.mcp.server.answers import answer_of, refusal_of
 from skills.mcp.server.auth import caller, reader
 from skills.mcp.server.failures import as_protocol_error
 from skills.mcp.server.gate import arguments_of
 from skills.mcp.server.threads import in_thread
 from skills.mcp.server.waiting import LONGEST_WAIT, settled
 from skills.presenters import skill_dict
+
+WAIT = "chimera/wait"
 
 
 @as_protocol_error
@@ -49,7 +52,7 @@ def _tool(skill: Skill) -> Tool:
     return Tool(
         name=skill.name,
         title=skill.name.replace("_", " ").capitalize(),
-        description=shown["description"] + signed,
+        description=f"{shown['description']}{signed} {approval_of(skill)}".strip(),
         input_schema=shown["input_schema"],
         output_schema=shown["output_schema"],
         annotations=ToolAnnotations(
@@ -106,7 +109,7 @@ async def call_tool(ctx: Any, params: CallToolRequestParams) -> CallToolResult:
         except Exception as wrong:  # noqa: BLE001  logged there, and answered as REST answers it
             error = problem.from_exception(wrong)
             step.error = error.code
-            return refusal_of(error, step.place.trace_id)
+            return refusal_of(error, call.tool, step.place.trace_id)
 
 
 def _submit(who: AgentPrincipal, call: _Call) -> services.Submitted:

@@ -9,11 +9,15 @@ from uuid import uuid4
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
+from mcp_types import TextContent
 
 from agents.roles import Role
 from approvals.schemas import DebitBody, IntentBody, PublishBody
+from chimera.core.errors import ChimeraError
 from skills.catalogue import registry
-from skills.mcp.server import approving
+from skills.mcp.server import approving, prompts
+from skills.mcp.server.advice import key_argument
+from skills.mcp.server.answers import refusal_of
 from skills.presenters import skill_dict
 from tests.helpers import bad_input
 from tests.helpers.calls import package
@@ -261,6 +265,71 @@ def test_an_unfinished_call_says_how_to_pick_it_up_and_its_key_does_not_begin_a_
     assert problem_of(other)["code"] == "IDEMPOTENCY_CONFLICT"
 
 
+# --- what a model is told to do next ----------------------------------------------------------
+
+
+def told(result: dict[str, Any]) -> str:
+    return "\n".join(block["text"] for block in result["content"])
+
+
+def payment(**more: Any) -> dict[str, Any]:
+    return {
+        "wallet_address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+        "amount": 1.25,
+        "currency": "USDC",
+        "tx_description": "x",
+        "idempotency_key": str(uuid4()),
+    } | more
+
+
+@pytest.mark.req("W5")
+def test_a_key_that_is_taken_is_advised_on_by_the_name_that_a_model_can_set(
+    house: Doors, aurora: Caller
+) -> None:
+    cashier, first = house.caller("Cashier"), payment()
+    begun = cashier.tool("debit_wallet", first, wait=0)
+    payment_text = told(cashier.tool("debit_wallet", first | {"amount": 2}, wait=0))
+    aurora.tool("echo", {"n": 1}, wait=0, idempotency_key="taken")
+    echo_text = told(aurora.tool("echo", {"n": 2}, wait=0, idempotency_key="taken"))
+
+    assert "repeat this very call with the same idempotency_key" in told(begun)
+    assert "the argument idempotency_key is only for something else" in payment_text
+    assert "_meta" not in payment_text and "new key" not in payment_text
+    assert "key in _meta chimera/idempotency_key is only" in echo_text
+    for text in (payment_text, echo_text):
+        assert text.startswith("IDEMPOTENCY_CONFLICT") and "repeat that very call" in text
+
+
+def test_a_key_is_found_where_the_input_nests_it() -> None:
+    assert key_argument(registry.get("skill_execute_publish_intent")) == "intent.idempotencyKey"
+    assert key_argument(registry.get("echo")) == ""
+
+
+@pytest.mark.req("C5", "W5")
+def test_who_publishes_without_an_approval_learns_where_it_comes_from(aurora: Caller) -> None:
+    post = {"content": package(), "platform": "twitter"}
+    tools = {tool["name"]: tool for tool in aurora.rpc("tools/list")["tools"]}
+
+    for given in (post, post | {"approval_token": ""}):
+        text = told(aurora.tool("publish_content", given, wait=0))
+        assert 'request_approval (action "publish_content")' in text
+    assert "request_approval" in tools["publish_content"]["description"]
+    assert "request_approval" in tools["skill_execute_publish_intent"]["description"]
+    begun = told(aurora.tool("publish_content", post | {"approval_token": "x"}, wait=0))
+    assert "once it is out the answer is DUPLICATE_CONTENT with the post_url" in begun
+
+
+def test_a_tool_that_is_none_is_answered_with_the_list_of_tools(aurora: Caller) -> None:
+    text = told(aurora.tool("no_such_tool", {}))
+    assert "/api/" not in text and "List the tools" in text
+
+
+def test_what_exists_already_is_told_in_the_text() -> None:
+    error = ChimeraError("DUPLICATE_CONTENT", details={"post_url": "https://x.test/1"})
+    text = refusal_of(error, "publish_content", "").content[0]
+    assert isinstance(text, TextContent) and '"post_url":"https://x.test/1"' in text.text
+
+
 # --- one generated suite for both doors -------------------------------------------------------
 
 MOST = 40
@@ -407,8 +476,31 @@ def test_a_prompt_names_its_missing_arguments_and_tools_that_exist(aurora: Calle
     assert set(refused["data"]["errors"]) == {"recipient", "currency", "purpose"}
     assert aurora.rpc("prompts/get", {"name": "other"})["data"]["code"] == "NOT_FOUND"
 
-    given = dict.fromkeys(("recipient", "amount", "currency", "purpose"), "{braces}")
+    given = dict.fromkeys(("recipient", "amount", "purpose"), "{braces}") | {"currency": "ETH"}
     told = aurora.rpc("prompts/get", {"name": "pay-an-invoice", "arguments": given})
     text = told["messages"][0]["content"]["text"]
-    assert "Pay {braces} {braces} to {braces}" in text
+    assert "Pay {braces} ETH to {braces}" in text
     assert {"fetch_wallet_balance", "debit_wallet"} <= {s.name for s in SKILLS if s.name in text}
+    assert "http://localhost:" in text.partition("/review/")[0], "a link has a host"
+
+
+def test_a_prompt_that_is_given_wrong_arguments_lists_the_right_ones(aurora: Caller) -> None:
+    for given, named in (
+        ({"platform": "orkut", "goal": "x"}, "twitter, tiktok, instagram, youtube"),
+        ({"platform": "twitter", "goal": "x", "topic": "y"}, "platform, goal"),
+        ({"topic": "y"}, "platform, goal"),
+    ):
+        params = {"name": "publish-a-post", "arguments": given}
+        refused = aurora.rpc("prompts/get", params)
+        assert named in refused["message"], refused
+
+
+@pytest.mark.parametrize("platform", prompts.PLATFORMS)
+def test_the_first_step_of_a_post_is_one_that_works(aurora: Caller, platform: str) -> None:
+    params = {"name": "publish-a-post", "arguments": {"platform": platform, "goal": "x"}}
+    text = aurora.rpc("prompts/get", params)["messages"][0]["content"]["text"]
+    source = text.partition("fetch_trends for ")[2].split(";")[0].split(",")[0]
+
+    begun = aurora.tool("fetch_trends", {"platform": source}, wait=0)
+    assert begun["_meta"].get("status") == "queued", begun
+    assert f"the platform {platform}." in text
