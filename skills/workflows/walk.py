@@ -125,7 +125,7 @@ class Walk:
     def _step(self, step: Step, path: str, scope: Scope) -> Outcome:
         record = self.records.get(path)
         if record and record.state == State.FAILED:
-            return Outcome("failed", error=record.error)
+            return _failed(record)
         if record is None and step.when and not scope.find(step.when):
             record = self._ended(step, path, state=State.SKIPPED)
         if record and record.state == State.SKIPPED:
@@ -193,7 +193,7 @@ class Walk:
         if record.state in OPEN:
             record = self._look(step, record, scope)
         if record.state == State.FAILED:
-            return Outcome("failed", error=record.error)
+            return _failed(record)
         if step.approval and step.name:
             self.approvals[step.name] = record
         if record.state == State.SUCCEEDED:
@@ -245,11 +245,18 @@ class Walk:
         return record
 
     def _fail(self, step: Step, path: str, problem: ChimeraError) -> Outcome:
-        error = plain(problem.as_dict())
         record = self.records.get(path) or self.begin(step, path)
-        record.state, record.error, record.completed_at = State.FAILED, error, now()
+        record.state, record.error = State.FAILED, plain(problem.as_dict())
+        record.completed_at = now()
         record.keep("state", "error", "completed_at")
-        return Outcome("failed", error=error)
+        return _failed(record)
+
+
+def _failed(record: StepRecord) -> Outcome:
+    """The run's error is the step's, and its details say which step that is."""
+    error = record.error or {}
+    where = {"step": record.path, "name": record.label}
+    return Outcome("failed", error=error | {"details": error.get("details", {}) | where})
 
 
 def _back(scope: Scope, taken: Outcome, previous: Any) -> Scope:

@@ -75,6 +75,7 @@ def test_input_that_breaks_a_schema_fails_the_step_by_field(orchestrator: Agent)
     run = driven(started(orchestrator, [{"skill_name": "normalize_handle"}], {"handel": "x"}))
 
     assert run.status == "failed" and "handle" in run.error["details"]["errors"]
+    assert run.error["details"]["step"] == run.records.get(state="failed").path
     assert not SkillExecution.objects.exists()
 
 
