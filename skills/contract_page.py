@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from chimera.core.capabilities import CAPABILITIES
-from skills.contract import CostClass, RiskLevel, Skill, SkillMetadata, SkillResult
+from skills.contract import ALWAYS_RETRIED, CostClass, RiskLevel, Skill, SkillMetadata, SkillResult
 from skills.policy import Verdict, decide
 
 _FIELDS = {
@@ -27,6 +27,100 @@ _FIELDS = {
     "requires_gpu": ("Needs a graphics processor", "Нужен графический процессор"),
     "timeout_sec": ("Limit of one attempt in seconds", "Предел одной попытки в секундах"),
 }
+_CLASS = {
+    "name": ("What callers write; default: the folder without `skill_`",
+        "Имя для вызова; по умолчанию — папка без `skill_`"),
+    "input_model": ('Pydantic model of the input, with `extra="forbid"` and a description of every field',
+        'Модель входа (Pydantic), с `extra="forbid"` и описанием каждого поля'),
+    "output_model": ("Pydantic model of the output; what breaks it is INTERNAL_ERROR that names the field",
+        "Модель выхода (Pydantic); нарушение — INTERNAL_ERROR с именем поля"),
+    "metadata": ("See below", "См. ниже"),
+    "compatible_versions": ("Earlier minor versions that it answers to, such as `1.0` of a `1.1`",
+        "Прежние minor-версии, на которые он отвечает: `1.0` у версии `1.1`"),
+    "deprecated_since": ("The day from which callers are told to move on (versions.md)",
+        "День, с которого вызывающим советуют новую версию (versions.md)"),
+    "sunset": ("The day from which a call is VERSION_GONE, at least 30 days later",
+        "День, с которого вызов — VERSION_GONE, не раньше чем через 30 дней"),
+    "roles": ("Roles of `agents.roles.Role` that may call it; default: all six",
+        "Роли из `agents.roles.Role`, которым можно его вызывать; по умолчанию все шесть"),
+    "retry": ("`Retry(2, frozenset({...}))`: retries after the first attempt, and retryable codes beside those that "
+        "always allow one: {retried}; default: 2 retries, no further code",
+        "`Retry(2, frozenset({...}))`: число повторов после первой попытки и повторяемые коды сверх тех, что "
+        "повторяются всегда: {retried}; по умолчанию 2 повтора без других кодов"),
+    "cache_seconds": ("How long the same input gets the earlier output; default 0: never",
+        "Сколько секунд тот же вход получает прежний выход; по умолчанию 0 — никогда"),
+    "stale_codes": ("Codes on which an output of the last day is given, with the warning STALE_CACHE",
+        "Коды, при которых отдаётся выход последних суток с предупреждением STALE_CACHE"),
+    "timeout_code": ("The code when `timeout_sec` is over; default TIMEOUT",
+        "Код по истечении `timeout_sec`; по умолчанию TIMEOUT"),
+    "error_codes": ("Codes that `execute` raises, out of `chimera.core.errors.CODES`; the catalogue shows them",
+        "Коды из `chimera.core.errors.CODES`, которые бросает `execute`; видны в каталоге"),
+    "escalate_codes": ("Codes of a final failure that a person must hear of",
+        "Коды окончательной ошибки, о которой должен узнать человек"),
+    "field_codes": ("Another code than INVALID_INPUT for a wrong field: `{field: code}`",
+        "Другой код вместо INVALID_INPUT для неверного поля: `{поле: код}`"),
+    "secret_field": ("The input field that is kept out of records",
+        "Поле входа, которое не попадает в записи"),
+    "queue": ("The Celery queue; default `default`", "Очередь Celery; по умолчанию `default`"),
+    "requires_approval": ("Set by `GatedSkill`", "Устанавливает `GatedSkill`"),
+}  # fmt: skip
+"""What a subclass of Skill may set. {retried}: the codes that always allow a retry."""
+_CONTEXT = (
+    ("`ctx.params`", "the input, an instance of `input_model`", "вход, экземпляр `input_model`"),
+    ("`ctx.caller`",
+        "the calling agent; needs `DB`",
+        "вызывающий агент; нужен `DB`"),
+    ("`ctx.mcp`", "the client of MCP servers; needs `MCP`", "клиент серверов MCP; нужен `MCP`"),
+    ("`ctx.now()`, `ctx.seconds_left(limit)`, `ctx.attempt`",
+        "the time, what remains until the deadline, which attempt this is",
+        "время, остаток до срока, номер попытки"),
+    ("`ctx.warn(code)`, `ctx.log`",
+        "a warning on the record; the log of the worker",
+        "предупреждение в записи; журнал воркера"),
+    ("`ctx.progress(fraction, message, state)`, `ctx.resumed`",
+        "how far a long job is; the state to go on from after a kill",
+        "ход долгой работы; состояние, с которого продолжить после сбоя"),
+    ("`ctx.folder()`", "where files go; needs `IO`", "папка для файлов; нужен `IO`"),
+)  # fmt: skip
+EXAMPLE = '''"""Say how many agents have a role."""
+
+from asgiref.sync import sync_to_async
+from pydantic import BaseModel, ConfigDict, Field
+
+from agents.models import Agent
+from agents.roles import Role
+from skills.contract import (
+    CostClass, RiskLevel, Skill, SkillContext, SkillError, SkillMetadata, SkillResult,
+)
+
+
+class Input(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    role: Role = Field(description="The role")
+
+
+class Output(BaseModel):
+    agents: int
+
+
+class CountAgents(Skill):
+    """Reads the database, so it declares DB."""
+
+    input_model, output_model = Input, Output
+    metadata = SkillMetadata(
+        risk_level=RiskLevel.LOW, cost_class=CostClass.CHEAP, side_effects=False, idempotent=True,
+        capabilities=frozenset({"DB"}), timeout_sec=2,
+    )
+    roles = frozenset({Role.ORCHESTRATOR})
+    error_codes = ("AGENT_NOT_FOUND",)
+
+    async def execute(self, ctx: SkillContext[Input]) -> SkillResult:
+        found = await sync_to_async(Agent.objects.filter(type=ctx.params.role).count)()
+        if not found:
+            raise SkillError("AGENT_NOT_FOUND", f"No agent is a {ctx.params.role}")
+        return SkillResult(output=Output(agents=found), output_text=f"{found} agents")
+'''
+"""A skill.py with all its imports."""
 _RESULT = {
     "output": ("Machine-readable data that fits `output_model`", "Данные по схеме `output_model`"),
     "output_text": ("A line for people and models", "Строка для людей и моделей"),
@@ -67,6 +161,12 @@ _KINDS = (
     ),
 )
 _ERRORS = (
+    (
+        '`raise SkillError("CODE", "message")` with a code of `error_codes`',
+        "ends or retries the call as the code says",
+        '`raise SkillError("КОД", "текст")` с кодом из `error_codes`',
+        "завершает или повторяет вызов, как велит код",
+    ),
     (
         "validation: `ValueError`, INVALID_INPUT",
         "fails at once",
@@ -124,6 +224,12 @@ def _part(language: int, signature: str) -> list[str]:
     """The document in English (0) or Russian (1)."""
     say = _TEXTS[language]
     fields = [f"| `{name}` | {_FIELDS[name][language]} |" for name in SkillMetadata.model_fields]
+    retried = ", ".join(sorted(ALWAYS_RETRIED))
+    own = [
+        f"| `{name}` | {_CLASS[name][language].replace('{retried}', retried)} |"
+        for name in Skill.__annotations__
+    ]
+    context = [f"| {row[0]} | {row[1 + language]} |" for row in _CONTEXT]
     result = [f"| `{name}` | {_RESULT[name][language]} |" for name in SkillResult.model_fields]
     kinds = [f"- **{kind[language]}** ({kind[2]}): {kind[3 + language]}" for kind in _KINDS]
     errors = [f"- {error[2 * language]}: {error[2 * language + 1]}" for error in _ERRORS]
@@ -131,6 +237,9 @@ def _part(language: int, signature: str) -> list[str]:
     values = ", ".join([*RiskLevel, *CostClass])
     return [
         f"# {say[0]}", "", say[1], "", "```python", signature, "```", "",
+        say[13], "", "```python", EXAMPLE.rstrip(), "```", "",
+        f"## {say[14]}", "| | |", "|---|---|", *own, "",
+        f"## {say[15]}", "| | |", "|---|---|", *context, "",
         f"## {say[2]}", "| | |", "|---|---|", *fields, "",
         f"{say[3]}: {values}. {say[4]}: {', '.join(sorted(CAPABILITIES))}.", "",
         f"## {say[5]}", "| | |", "|---|---|", *result, "",
@@ -143,7 +252,7 @@ def _part(language: int, signature: str) -> list[str]:
 _TEXTS = (
     ("Skill contract",
      "A skill is a subclass of `Skill` (alias `BaseSkill`) with `input_model`, `output_model` (Pydantic) and "
-     "`metadata`. It sees its context alone. `manage.py new_skill NAME` makes one.",
+     "`metadata`. It sees its context alone. `.venv/bin/python manage.py new_skill NAME` makes one.",
      "Metadata", "Levels and classes", "Capabilities", "Result", "Kinds", "Errors", "Approval",
      "Decided from the metadata by the worker that holds the call, before the skill runs.",
      "An `expensive` call asks as well once the agent has begun CHIMERA_EXPENSIVE_CALLS_PER_DAY of them "
@@ -157,10 +266,14 @@ _TEXTS = (
      "models `LLM`, chains `CHAIN`, the database `DB`, `ctx.folder()` `IO`. What was not declared is "
      "SECURITY_VIOLATION, even where the skill catches it. `requires_gpu` (with `GPU`) sends calls to the "
      "queue `gpu`; a worker started with `-Q gpu` announces itself in the shared cache every 15 s, and "
-     "without one a call is 503 RESOURCE_UNAVAILABLE."),
+     "without one a call is 503 RESOURCE_UNAVAILABLE.",
+     "The first paragraph of the docstring of `skill.py` is its description. It may import Django's models and "
+     "other product code, but no other skill, no request, no Celery and no HTTP library. `execute` is async: the "
+     "ORM needs the capability `DB` and goes through `sync_to_async`. A whole one:",
+     "The class", "The context"),
     ("Контракт скилла",
      "Скилл — подкласс `Skill` (он же `BaseSkill`) с `input_model`, `output_model` (Pydantic) и `metadata`. "
-     "Он видит только свой контекст. `manage.py new_skill NAME` создаёт новый.",
+     "Он видит только свой контекст. `.venv/bin/python manage.py new_skill NAME` создаёт новый.",
      "Метаданные", "Уровни и классы", "Возможности", "Результат", "Виды", "Ошибки", "Одобрение",
      "Решает по метаданным воркер, который держит вызов, до запуска скилла.",
      "Вызов класса `expensive` тоже требует ответа человека, когда агент начал за день (UTC) "
@@ -174,5 +287,9 @@ _TEXTS = (
      "`LLM`, блокчейны — `CHAIN`, база данных — `DB`, `ctx.folder()` — `IO`. Необъявленное — "
      "SECURITY_VIOLATION, даже если скилл перехватил ошибку. `requires_gpu` (вместе с `GPU`) направляет "
      "вызовы в очередь `gpu`; воркер с `-Q gpu` объявляет себя в общем кэше каждые 15 с, без него — 503 "
-     "RESOURCE_UNAVAILABLE."),
+     "RESOURCE_UNAVAILABLE.",
+     "Первый абзац docstring файла `skill.py` — описание скилла. Он может импортировать модели Django и другой "
+     "код продукта, но не другой скилл, не запросы, не Celery и не библиотеки HTTP. `execute` асинхронный: ORM "
+     "требует возможности `DB` и вызывается через `sync_to_async`. Целый пример:",
+     "Класс", "Контекст"),
 )  # fmt: skip
