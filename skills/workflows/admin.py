@@ -166,6 +166,11 @@ def _shown(step: Any) -> dict[str, Any]:
 _LINK = '<a class="text-primary-600 dark:text-primary-500" href="{}">{}</a>'
 
 
+def error_of(ended: StepRecord | WorkflowRun) -> str:
+    """Code and message of what went wrong, for a person."""
+    return f"{ended.error['code']}: {ended.error['message']}" if ended.error else "-"
+
+
 class StepInline(TabularInline):
     """The records of a run, to look at."""
 
@@ -191,7 +196,7 @@ class StepInline(TabularInline):
 
     @admin.display(description="error")
     def error_text(self, record: StepRecord) -> str:
-        return f"{record.error['code']}: {record.error['message']}" if record.error else "-"
+        return error_of(record)
 
     @admin.display(description="see")
     def links(self, record: StepRecord) -> SafeString:
@@ -223,9 +228,11 @@ class WorkflowRunAdmin(ReadOnlyAdmin):
     inlines = [StepInline]
     actions = ["cancel", "resume"]
     fields = [
-        *("workflow", "version", "agent", "status", "error"),
+        *("workflow", "version", "agent", "status", "error_text"),
         *("created_at", "completed_at", "due_at", "trace_id", "idempotency_key", "input", "output"),
+        "kept_definition",
     ]
+    readonly_fields = ["error_text", "kept_definition"]
     change_form_outer_before_template = "workflows/run_actions.html"
 
     def render_change_form(
@@ -235,6 +242,16 @@ class WorkflowRunAdmin(ReadOnlyAdmin):
             failed = obj.status == RunStatus.FAILED
             context["operable"] = "resume" if failed else obj.status not in ENDED and "cancel"
         return super().render_change_form(request, context, *args, obj=obj, **kwargs)
+
+    @admin.display(description="error")
+    def error_text(self, run: WorkflowRun) -> str:
+        return error_of(run)
+
+    @admin.display(description="definition")
+    def kept_definition(self, run: WorkflowRun) -> SafeString:
+        """As it was when the run began."""
+        kept = as_yaml(Definition.model_validate(run.definition))
+        return format_html("<pre>{}</pre>", kept)
 
     def has_operate_permission(self, request: HttpRequest) -> bool:
         """Those whom the administration lets change runs."""

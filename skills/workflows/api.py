@@ -1,10 +1,13 @@
 """REST: workflows and their runs."""
 
-from typing import Any
+from datetime import datetime
+from typing import Any, Literal
 from uuid import UUID
 
+import django_filters
 from django.conf import settings
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from pydantic import BaseModel, Field
 from rest_framework.generics import ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,54 +18,76 @@ from agents.models import Agent
 from chimera.core import ratelimit
 from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import NO_TEXT, plain, unstorable
-from chimera.core.schema import PREFER, PROBLEMS
+from chimera.core.schema import PREFER, PROBLEMS, inlined, schema_of
 from chimera.core.waiting import waited
-from skills.api import KEY
+from skills.api import KEY, filtered
 from skills.workflows import services
 from skills.workflows.definition import Definition, parse
 from skills.workflows.models import ENDED, RunStatus, StoredWorkflow, WorkflowRun
 
 _OBJECT: dict[str, Any] = {"type": "object"}
-_DEFINITION = {
-    "type": "object",
-    "required": ["name", "steps"],
-    "properties": {
-        "name": {"type": "string", "pattern": "^[a-z][a-z0-9_-]{1,63}$"},
-        "version": {"type": "integer", "minimum": 1, "maximum": 1_000_000},
-        "description": {"type": "string", "maxLength": 500},
-        "steps": {
-            "type": "array",
-            "minItems": 1,
-            "maxItems": 100,
-            "items": _OBJECT,
-            "description": "Steps as docs/workflows.md describes them",
-        },
-        "schedule": {"type": ["object", "null"]},
-    },
-    "additionalProperties": False,
-}
-_RUN = {
-    "type": "object",
-    "properties": {
-        "id": {"type": "string", "format": "uuid"},
-        "workflow": {"type": "string"},
-        "version": {"type": "integer"},
-        "status": {"type": "string"},
-        "input": {},
-        "output": {},
-        "error": {"type": ["object", "null"]},
-        "steps": {"type": "array", "items": _OBJECT},
-        "trace_id": {"type": "string"},
-        "created_at": {"type": "string", "format": "date-time"},
-        "completed_at": {"type": ["string", "null"], "format": "date-time"},
-    },
+
+
+class StepOut(BaseModel):
+    """What became of one step of a run."""
+
+    step: str = Field(description="Position: numbers, branches and items, joined by dots")
+    name: str
+    skill_name: str | None
+    status: Literal["running", "blocked", "succeeded", "failed", "skipped", "cancelled"]
+    attempt: int
+    output: Any
+    error: str | None
+    error_code: str | None
+    execution_id: UUID | None
+    approval_id: UUID | None
+    started_at: datetime
+    completed_at: datetime | None
+
+
+class RunOut(BaseModel):
+    """A run of a workflow."""
+
+    id: UUID
+    workflow: str
+    version: int
+    status: Literal["queued", "running", "blocked", "completed", "failed", "cancelled"]
+    input: Any
+    output: Any
+    error: dict[str, Any] | None
+    steps: list[StepOut]
+    trace_id: str
+    created_at: datetime
+    completed_at: datetime | None
+
+
+def _definition_schema() -> dict[str, Any]:
+    """The schema of a definition; a step inside a step is no more than an object there."""
+    schema = Definition.model_json_schema()
+    parts = schema.pop("$defs")
+    inner = _OBJECT | {"description": "A step, as the one around it"}
+    step = inlined(parts["Step"] | {"$defs": parts | {"Step": inner}})
+    return inlined(schema | {"$defs": parts | {"Step": step}})
+
+
+_RUN = schema_of(RunOut)
+_DEFINITION = _definition_schema()
+_WORKFLOW = _DEFINITION | {
+    "properties": _DEFINITION["properties"]
+    | {"origin": {"enum": ["built-in", "stored"], "type": "string"}},
+    "required": [*_DEFINITION["required"], "version", "origin"],
 }
 
 
-def _page(item: dict[str, Any]) -> dict[str, Any]:
-    link = {"type": ["string", "null"]}
-    results = {"type": "array", "items": item}
-    return {"type": "object", "properties": {"results": results, "next": link, "previous": link}}
+class RunFilter(django_filters.FilterSet):  # type: ignore[misc]  # no types there
+    """Filters of the list: workflow, status."""
+
+    workflow = django_filters.CharFilter()
+    status = django_filters.MultipleChoiceFilter(choices=RunStatus.choices)
+
+    class Meta:
+        model = WorkflowRun
+        fields = ["workflow", "status"]
 
 
 def definition_dict(definition: Definition, origin: str) -> dict[str, Any]:
@@ -96,7 +121,7 @@ class WorkflowList(ListAPIView):  # type: ignore[type-arg]  # no serializer: pre
     @extend_schema(
         operation_id="workflows_list",
         parameters=[OpenApiParameter("limit", int), OpenApiParameter("cursor", str)],
-        responses={200: _page(_OBJECT), **PROBLEMS},
+        responses={200: _WORKFLOW, **PROBLEMS},
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Every version that is stored, newest first; the built-in ones stand on the first page."""
@@ -109,7 +134,7 @@ class WorkflowList(ListAPIView):  # type: ignore[type-arg]  # no serializer: pre
     @extend_schema(
         operation_id="workflows_create",
         request={"application/json": _DEFINITION},
-        responses={201: _OBJECT, **PROBLEMS},
+        responses={201: _WORKFLOW, **PROBLEMS},
     )
     def post(self, request: Request) -> Response:
         """Store a workflow, or a new version of one of yours."""
@@ -205,13 +230,18 @@ class RunList(ListAPIView):  # type: ignore[type-arg]  # no serializer: presente
 
     @extend_schema(
         operation_id="workflow_runs_list",
-        parameters=[OpenApiParameter("limit", int), OpenApiParameter("cursor", str)],
-        responses={200: _page(_RUN), **PROBLEMS},
+        parameters=[
+            OpenApiParameter("workflow", str),
+            OpenApiParameter("status", str, enum=RunStatus.values),
+            OpenApiParameter("limit", int),
+            OpenApiParameter("cursor", str),
+        ],
+        responses={200: _RUN, **PROBLEMS},
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """The caller's runs, newest first."""
         mine = WorkflowRun.objects.filter(agent=agent_of(request)).prefetch_related("records")
-        page = self.paginate_queryset(mine) or []
+        page = self.paginate_queryset(filtered(request, RunFilter, mine)) or []
         return self.get_paginated_response([run_dict(run) for run in page])
 
 

@@ -121,11 +121,15 @@ def definition_get(name: str, version: int | None = None) -> Definition:
         return made
     owner = _owner(name)
     theirs = {"agent": owner.agent} if owner else {}
-    stored = StoredWorkflow.objects.filter(name=name, enabled=True, **theirs)
-    found = (stored.filter(version=version) if version else stored).order_by("-version").first()
-    if found is None:
-        raise ChimeraError("NOT_FOUND", f"No workflow {name}; GET /api/v1/workflows/ lists them")
-    return parse(found.definition)
+    stored = StoredWorkflow.objects.filter(name=name, enabled=True, **theirs).order_by("-version")
+    found = (stored.filter(version=version) if version else stored).first()
+    if found:
+        return parse(found.definition)
+    versions = [*([made.version] if made else []), *stored.values_list("version", flat=True)]
+    if versions:
+        there = ", ".join(map(str, versions))
+        raise ChimeraError("NOT_FOUND", f"{name} has no version {version}; there are {there}")
+    raise ChimeraError("NOT_FOUND", f"No workflow {name}; GET /api/v1/workflows/ lists them")
 
 
 def run_once(

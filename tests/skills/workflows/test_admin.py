@@ -193,7 +193,8 @@ def test_who_may_only_look_changes_nothing(
     run.refresh_from_db()
     stored.refresh_from_db()
     assert answer.status_code == 403 and run.status == "queued" and stored.enabled
-    assert "Cancel this run" not in client.get(f"{RUNS}{run.pk}/change/").content.decode()
+    page = client.get(f"{RUNS}{run.pk}/change/").content.decode()
+    assert "Cancel this run" not in page and "<pre>name: tidy\nversion: 1" in page
     assert StoredWorkflow.objects.count() == 1
 
 

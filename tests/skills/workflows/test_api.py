@@ -68,6 +68,52 @@ def test_a_bad_start_is_refused_by_field(
     assert not WorkflowRun.objects.exists()
 
 
+@pytest.mark.parametrize(("name", "there"), [("tidy", "2, 1"), ("handle-normalization", "1")])
+def test_a_version_that_is_none_is_answered_with_those_there_are(
+    name: str, there: str, api: Any, orchestrator: Agent
+) -> None:
+    client = api(orchestrator)
+    for version in (1, 2):
+        client.post("/api/v1/workflows/", FLOW | {"version": version}, **JSON)
+
+    answer = client.post(f"/api/v1/workflows/{name}/runs/", {"version": 99}, **JSON)
+
+    assert answer.status_code == 404
+    assert answer.json()["detail"] == f"{name} has no version 99; there are {there}"
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ("workflow=handle-normalization", 1),
+        ("workflow=tidy", 2),
+        ("status=completed", 1),
+        ("status=queued&status=completed", 3),
+        ("status=completed&workflow=tidy", 0),
+    ],
+)
+def test_filters_of_the_runs(query: str, count: int, api: Any, orchestrator: Agent) -> None:
+    client = api(orchestrator)
+    client.post("/api/v1/workflows/", FLOW, **JSON)
+    client.post("/api/v1/workflows/handle-normalization/runs/", {"input": {"handle": "q"}}, **JSON)
+    driven(WorkflowRun.objects.get())
+    for _ in range(2):
+        client.post("/api/v1/workflows/tidy/runs/", {}, **JSON)
+
+    page = client.get(f"/api/v1/workflow-runs/?{query}").json()["results"]
+    assert len(page) == count
+
+
+@pytest.mark.parametrize("query", ["status=done", "workflow=", "skill=echo", "statuss=failed"])
+def test_a_filter_of_the_runs_that_there_is_not_is_named(
+    query: str, api: Any, orchestrator: Agent
+) -> None:
+    answer = api(orchestrator).get(f"/api/v1/workflow-runs/?{query}")
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_INPUT")
+    assert list(answer.json()["errors"]) == [query.split("=")[0]]
+
+
 def test_a_key_begins_one_run_for_one_body(api: Any, orchestrator: Agent, outsider: Agent) -> None:
     client, path = api(orchestrator), "/api/v1/workflows/handle-normalization/runs/"
     body = {"input": {"handle": "@Q"}}
