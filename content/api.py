@@ -1,10 +1,11 @@
 """REST: content packages and their revisions."""
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from rest_framework.generics import ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -17,29 +18,34 @@ from chimera.core.jsontext import plain
 from chimera.core.schema import PROBLEMS, field_errors, schema_of
 from content import services
 from content.models import ContentPackage as Package
-from content.schemas import ContentPackage
+from content.schemas import ContentPackage, Platform
+from content.validation.issue import Issue
 
-_OUT = {
-    "type": "object",
-    "properties": {
-        "content": {"type": "object"},
-        "agent_id": {"type": "string", "format": "uuid"},
-        "revision": {"type": "integer"},
-        "content_sha256": {"type": "string"},
-        "valid": {"type": ["boolean", "null"]},
-        "issues": {"type": "array", "items": {"type": "object"}},
-        "publications": {"type": "array", "items": {"type": "object"}},
-        "created_at": {"type": "string", "format": "date-time"},
-    },
-}
-_PAGE = {
-    "type": "object",
-    "properties": {
-        "results": {"type": "array", "items": _OUT},
-        "next": {"type": ["string", "null"]},
-        "previous": {"type": ["string", "null"]},
-    },
-}
+
+class PublicationOut(BaseModel):
+    """A post of the package on one platform."""
+
+    platform: Platform
+    state: str
+    post_url: str | None
+
+
+class ContentOut(BaseModel):
+    """A package and what has become of it."""
+
+    content: dict[str, Any] = Field(
+        description="The ContentPackage; one of an ExecutionIntent has fields of that too"
+    )
+    agent_id: UUID
+    revision: int
+    content_sha256: str
+    valid: bool | None = Field(description="The last verdict on this revision; null without one")
+    issues: list[Issue]
+    publications: list[PublicationOut]
+    created_at: datetime
+
+
+_OUT = schema_of(ContentOut)
 
 
 def as_dict(package: Package) -> dict[str, Any]:
@@ -92,7 +98,7 @@ class ContentList(ListAPIView):  # type: ignore[type-arg]  # no serializer: pres
     @extend_schema(
         operation_id="content_list",
         parameters=[OpenApiParameter("limit", int), OpenApiParameter("cursor", str)],
-        responses={200: _PAGE, **PROBLEMS},
+        responses={200: _OUT, **PROBLEMS},
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Packages of all agents of the deployment, newest first."""

@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 from agents.auth import AgentPrincipal, agent_of
 from agents.models import Agent
 from agents.roles import Role
+from agents.schemas import AgentProfile, Persona
 from chimera.core import problem
 from chimera.core.clock import moment_of
 from chimera.core.errors import ChimeraError
@@ -220,6 +221,20 @@ class ExecutionFilter(django_filters.FilterSet):  # type: ignore[misc]  # no typ
         fields = ["skill", "status", "since"]
 
 
+def filtered(request: Request, kind: type[django_filters.FilterSet], found: Any) -> Any:
+    """What the query asks for. INVALID_INPUT naming each wrong filter, and those that there are not."""
+    given = request.query_params
+    filters = kind(given, queryset=found)
+    errors = {name: [str(text) for text in texts] for name, texts in filters.errors.items()}
+    blank = [name for name in filters.filters if given.get(name) == ""]
+    errors |= {name: ["Give a value, or leave the filter out"] for name in blank}
+    known = [*filters.filters, "limit", "cursor"]
+    errors |= {name: [f"Unknown; there are {', '.join(known)}"] for name in set(given) - set(known)}
+    if errors:
+        raise ChimeraError("INVALID_INPUT", "A filter is not valid", errors=errors)
+    return filters.qs
+
+
 class ExecutionList(ListAPIView):  # type: ignore[type-arg]  # no serializer: presented by a function
     """GET /api/v1/executions/"""
 
@@ -235,28 +250,12 @@ class ExecutionList(ListAPIView):  # type: ignore[type-arg]  # no serializer: pr
             OpenApiParameter("limit", int),
             OpenApiParameter("cursor", str),
         ],
-        responses={
-            200: {
-                "type": "object",
-                "properties": {
-                    "results": {"type": "array", "items": schema_of(ExecutionOut)},
-                    "next": {"type": ["string", "null"]},
-                    "previous": {"type": ["string", "null"]},
-                },
-            },
-            **PROBLEMS,
-        },
+        responses={200: schema_of(ExecutionOut), **PROBLEMS},
     )
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """The caller's executions, newest first."""
         mine = SkillExecution.objects.filter(agent=agent_of(request))
-        filters = ExecutionFilter(request.query_params, queryset=mine)
-        errors = {name: [str(text) for text in texts] for name, texts in filters.errors.items()}
-        blank = [name for name in filters.filters if request.query_params.get(name) == ""]
-        errors |= {name: ["Give a value, or leave the filter out"] for name in blank}
-        if errors:
-            raise ChimeraError("INVALID_INPUT", "A filter is not valid", errors=errors)
-        page = self.paginate_queryset(filters.qs) or []
+        page = self.paginate_queryset(filtered(request, ExecutionFilter, mine)) or []
         return self.get_paginated_response([execution_dict(execution) for execution in page])
 
 
@@ -293,12 +292,19 @@ class ExecutionCancel(ExecutionView):
         )
 
 
+_PROFILE = schema_of(AgentProfile)
+_OWN_PROFILE = _PROFILE | {
+    "properties": _PROFILE["properties"] | {"persona": schema_of(Persona)},
+    "required": [*_PROFILE["required"], "persona"],
+}
+
+
 class AgentMe(APIView):
     """GET /api/v1/agents/me/"""
 
     scopes = {"GET": "agents:read"}
 
-    @extend_schema(operation_id="agents_me", responses={200: {"type": "object"}, **PROBLEMS})
+    @extend_schema(operation_id="agents_me", responses={200: _OWN_PROFILE, **PROBLEMS})
     def get(self, request: Request) -> Response:
         """The caller's own profile with its persona."""
         agent = agent_of(request)
@@ -310,7 +316,7 @@ class AgentDetail(APIView):
 
     scopes = {"GET": "agents:read"}
 
-    @extend_schema(operation_id="agents_get", responses={200: {"type": "object"}, **PROBLEMS})
+    @extend_schema(operation_id="agents_get", responses={200: _PROFILE, **PROBLEMS})
     def get(self, request: Request, agent_id: UUID) -> Response:
         """A profile: the caller's own, or any for an orchestrator."""
         caller = agent_of(request)

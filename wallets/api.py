@@ -1,10 +1,13 @@
 """GET /api/v1/wallets/{address}/ and its entries: for the owning agent and for a cfo_judge."""
 
+from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any, Literal
+from uuid import UUID
 
-from drf_spectacular.utils import extend_schema, inline_serializer
-from rest_framework import serializers
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from pydantic import BaseModel, Field, WithJsonSchema
+from rest_framework.generics import ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -14,44 +17,48 @@ from agents.roles import Role
 from chimera.core.clock import iso
 from chimera.core.errors import ChimeraError
 from chimera.core.money import from_units
-from chimera.core.rest import KeysetPagination
-from chimera.core.schema import PROBLEMS
+from chimera.core.schema import PROBLEMS, schema_of
 from wallets.ledger import Balance
 from wallets.models import Entry, Wallet
 from wallets.services import wallet_balances, wallet_by_address
 
-_AMOUNTS: dict[str, Any] = {
-    "currency": serializers.ChoiceField(choices=["USDC", "ETH"]),
-    "posted": serializers.DecimalField(max_digits=38, decimal_places=18, coerce_to_string=False),
-    "held": serializers.DecimalField(max_digits=38, decimal_places=18, coerce_to_string=False),
-    "available": serializers.DecimalField(max_digits=38, decimal_places=18, coerce_to_string=False),
-}
-BALANCE = inline_serializer("WalletBalance", _AMOUNTS)
-WALLET = inline_serializer(
-    "Wallet",
-    {
-        "address": serializers.CharField(),
-        "agent_id": serializers.UUIDField(),
-        "network": serializers.CharField(),
-        **_AMOUNTS,
-        "balances": inline_serializer("WalletBalances", _AMOUNTS, many=True),
-    },
-)
-ENTRY = inline_serializer(
-    "WalletEntry",
-    {
-        "id": serializers.IntegerField(),
-        "transfer_id": serializers.UUIDField(),
-        "kind": serializers.ChoiceField(choices=["deposit", "debit", "fee"]),
-        "currency": serializers.ChoiceField(choices=["USDC", "ETH"]),
-        "amount": serializers.DecimalField(
-            max_digits=38, decimal_places=18, coerce_to_string=False
-        ),
-        "tx_hash": serializers.CharField(allow_null=True),
-        "reference": serializers.CharField(),
-        "created_at": serializers.DateTimeField(),
-    },
-    many=True,
+Amount = Annotated[Decimal, WithJsonSchema({"type": "number"})]
+Currency = Literal["USDC", "ETH"]
+
+
+class BalanceOut(BaseModel):
+    """What a wallet holds of one currency."""
+
+    currency: Currency
+    posted: Amount = Field(description="Settled")
+    held: Amount = Field(description="Of that, set aside for payments under way")
+    available: Amount = Field(description="The rest")
+
+
+class WalletOut(BalanceOut):
+    """A wallet; the balance beside `balances` is that of USDC."""
+
+    address: str
+    agent_id: UUID
+    network: str
+    balances: list[BalanceOut]
+
+
+class EntryOut(BaseModel):
+    """A posted leg of a transfer."""
+
+    id: int
+    transfer_id: UUID
+    kind: Literal["deposit", "debit", "fee"]
+    currency: Currency
+    amount: Amount = Field(description="With its sign: what came in is positive")
+    tx_hash: str | None
+    reference: str
+    created_at: datetime
+
+
+NETWORK = OpenApiParameter(
+    "network", str, description="Network of the wallet; needed where the address is on several"
 )
 
 
@@ -60,7 +67,11 @@ class WalletDetail(APIView):
 
     scopes = {"GET": "wallets:read"}
 
-    @extend_schema(operation_id="wallet", responses={200: WALLET, **PROBLEMS})
+    @extend_schema(
+        operation_id="wallet",
+        parameters=[NETWORK],
+        responses={200: schema_of(WalletOut), **PROBLEMS},
+    )
     def get(self, request: Request, address: str) -> Response:
         wallet = visible_wallet(request, address)
         shown = [_balance(currency, units) for currency, units in wallet_balances(wallet).items()]
@@ -68,21 +79,24 @@ class WalletDetail(APIView):
         return Response(body | shown[0] | {"balances": shown})
 
 
-class WalletEntries(APIView):
+class WalletEntries(ListAPIView):  # type: ignore[type-arg]  # no serializer: presented by a function
     """The posted legs on a wallet's accounts, newest first; amounts carry their sign."""
 
     scopes = {"GET": "wallets:read"}
-    pagination_class = KeysetPagination
+    queryset = Entry.objects.none()
 
-    @extend_schema(operation_id="wallet_entries", responses={200: ENTRY, **PROBLEMS})
-    def get(self, request: Request, address: str) -> Response:
-        wallet = visible_wallet(request, address)
+    @extend_schema(
+        operation_id="wallet_entries",
+        parameters=[NETWORK, OpenApiParameter("limit", int), OpenApiParameter("cursor", str)],
+        responses={200: schema_of(EntryOut), **PROBLEMS},
+    )
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        wallet = visible_wallet(request, kwargs["address"])
         entries = Entry.objects.filter(account__wallet=wallet).select_related(
             "account", "transfer__chain_transaction"
         )
-        pages = KeysetPagination()
-        page = pages.paginate_queryset(entries, request, view=self)
-        return pages.get_paginated_response([_entry(entry) for entry in page or []])
+        page = self.paginate_queryset(entries) or []
+        return self.get_paginated_response([_entry(entry) for entry in page])
 
 
 def visible_wallet(request: Request, address: str) -> Wallet:

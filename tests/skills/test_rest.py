@@ -243,6 +243,7 @@ def test_filters_of_the_list(
         "limit=201",
         "limit=ten",
         "limit=",
+        "stauts=failed",
         "cursor=cD14eXo=",
         "cursor=cD0A",
         "cursor=cj0xJnA9MQ==",
