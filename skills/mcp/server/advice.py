@@ -13,6 +13,7 @@ from skills.catalogue import registry
 from skills.contract import Skill
 from skills.models import SkillExecution
 from skills.presenters import skill_dict
+from skills.publishing import PublishingSkill
 
 KEY = "chimera/idempotency_key"
 ASK = "request_approval"
@@ -92,16 +93,14 @@ def _repeated(execution: SkillExecution, skill: Skill) -> str:
         return f", or repeat this very call with the same {argument}: nothing is done twice."
     if execution.idempotency_key:
         return ", or repeat this very call with the same idempotency key: nothing is done twice."
-    if skill.name == "publish_content":
+    if isinstance(skill, PublishingSkill):
         return (
             ", or repeat this very call: nothing is posted twice, and once it is out the answer is "
             "DUPLICATE_CONTENT with the post_url."
         )
-    return (
-        "."
-        if skill.metadata.side_effects
-        else ", or call again: that has no effect outside, but is done anew."
-    )
+    if skill.metadata.side_effects:
+        return "; do not repeat the call."
+    return ", or call again: that has no effect outside, but is done anew."
 
 
 def key_argument(skill: Skill) -> str:

@@ -17,7 +17,8 @@ from chimera.core.errors import ChimeraError
 from skills.catalogue import registry
 from skills.mcp.server import approving, prompts
 from skills.mcp.server.advice import key_argument
-from skills.mcp.server.answers import refusal_of
+from skills.mcp.server.answers import answer_of, refusal_of
+from skills.models import SkillExecution
 from skills.presenters import skill_dict
 from tests.helpers import bad_input
 from tests.helpers.calls import package
@@ -317,6 +318,24 @@ def test_who_publishes_without_an_approval_learns_where_it_comes_from(aurora: Ca
     assert "request_approval" in tools["skill_execute_publish_intent"]["description"]
     begun = told(aurora.tool("publish_content", post | {"approval_token": "x"}, wait=0))
     assert "once it is out the answer is DUPLICATE_CONTENT with the post_url" in begun
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("debit_wallet", "with the same idempotency_key"),
+        ("skill_execute_publish_intent", "with the same intent.idempotencyKey"),
+        ("publish_content", "DUPLICATE_CONTENT"),
+        ("register_openclaw_profile", "do not repeat the call"),
+        ("fetch_trends", "call again"),
+    ],
+)
+def test_a_call_is_repeated_only_where_that_does_no_harm(name: str, told: str) -> None:
+    skill = registry.get(name)
+    begun = SkillExecution(skill=skill.name, version=skill.metadata.version, status="running")
+    answered = answer_of(begun, replayed=False).content[0]
+    assert isinstance(answered, TextContent) and told in answered.text
+    assert f"chimera://executions/{begun.id}" in answered.text
 
 
 def test_a_tool_that_is_none_is_answered_with_the_list_of_tools(aurora: Caller) -> None:
