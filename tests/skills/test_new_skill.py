@@ -198,6 +198,19 @@ def test_an_output_that_breaks_its_model_fails_the_contract_suite_by_its_field(
     assert said in suite.stdout, suite.stdout
 
 
+@pytest.mark.req("B4")
+def test_documents_are_not_written_from_an_example_that_breaks_its_model(
+    run: Run, say_again: Path
+) -> None:
+    _change(say_again / "examples.json", '"output": {"text"', '"output": {"txt"')
+
+    ran = run("manage.py", "docs")
+
+    said = "CommandError: skill_say_again/examples.json: example 1: output.text: Field required\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", said)
+    assert not (say_again / "README.md").exists()
+
+
 @pytest.mark.req("B5", "W1")
 def test_an_incomplete_skill_ends_a_command_with_one_line_that_names_it(
     run: Run, say_again: Path

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from pydantic_core import PydanticUndefined
 
 from chimera.core.errors import CODES
@@ -17,6 +17,7 @@ from skills.catalogue import registry
 from skills.contract import Skill
 from skills.contract_page import page as contract_page
 from skills.presenters import COMMON_CODES, description_of, examples_of, skill_dict
+from skills.registration import example_problems
 
 _FAMILIES = {
     "rpc_urls": "CHIMERA_RPC_URL_<NETWORK>",
@@ -32,6 +33,10 @@ class Command(BaseCommand):
         parser.add_argument("--check", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        own = filter(_is_own, registry.every())
+        wrong = [problem for skill in own for problem in example_problems(type(skill))]
+        if wrong:
+            raise CommandError("\n".join(wrong))
         stale = []
         for path, text in documents():
             if path.exists() and path.read_text() == text:
@@ -43,7 +48,7 @@ class Command(BaseCommand):
             verb = "is out of date" if options["check"] else "written"
             self.stdout.write(f"{path.relative_to(ROOT)} {verb}")
         if stale and options["check"]:
-            self.stderr.write("run manage.py docs and commit the result")
+            self.stderr.write("run .venv/bin/python manage.py docs and commit the result")
             sys.exit(1)
 
 
@@ -59,7 +64,11 @@ def documents() -> Iterator[tuple[Path, str]]:
 
 def _own() -> list[Skill]:
     """The skills of this project; those of installed packages bring their own documents."""
-    return [skill for skill in registry.all() if _folder(skill).is_relative_to(ROOT / "skills")]
+    return list(filter(_is_own, registry.all()))
+
+
+def _is_own(skill: Skill) -> bool:
+    return _folder(skill).is_relative_to(ROOT / "skills")
 
 
 def settings_page() -> str:

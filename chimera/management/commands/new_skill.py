@@ -75,8 +75,8 @@ class Command(BaseCommand):
         call_command("docs", stdout=self.stdout, stderr=self.stderr)
         self.stdout.write(
             f"{folder.relative_to(ROOT)} is ready: edit skill.py and examples.json, then run\n"
-            "  python manage.py docs\n"
-            f"  python -m pytest tests/contracts -k {name}"
+            "  .venv/bin/python manage.py docs\n"
+            f"  .venv/bin/python -m pytest tests/contracts -k {name}"
         )
 
 
