@@ -1,8 +1,8 @@
 """Several processes at once, of which one alone sets Django up and forks the others.
 
-`python -m tests.helpers.crew MODULE` reads jobs, a line of JSON each: [COUNT, ARGUMENT, ...]. So many
-processes run `main` of the module with the arguments; the answer is a line of JSON with the exit status
-and the output of each. `crew` starts it from a test.
+`python -m tests.helpers.crew MODULE` reads lines of JSON: a list of arguments for each of the processes
+that run `main` of the module at once. The answer is a line of JSON with the exit status and the output
+of each. `crew` starts it from a test.
 """
 
 import importlib
@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,16 +26,23 @@ AtOnce = Callable[..., list[Any]]
 
 @contextmanager
 def crew(module: str, env: Mapping[str, str]) -> Iterator[AtOnce]:
-    """`at_once(*arguments, count=4)` -> the lines that all printed; AssertionError when one fails."""
+    """`at_once(*arguments, count=4)` -> the lines that all printed; AssertionError when one fails.
+
+    With `each=[...]` every process has a last argument of its own; with `status=` all must end with it.
+    """
     command = [sys.executable, "-m", __name__, module]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, cwd=ROOT, env=env, text=True, **pipes) as process:
 
-        def at_once(*arguments: Any, count: int = 1) -> list[str]:
-            process.stdin.write(json.dumps([count, *map(str, arguments)]) + "\n")
+        def at_once(
+            *arguments: Any, count: int = 1, each: Sequence[str] = (), status: int = 0
+        ) -> list[str]:
+            shared = [str(argument) for argument in arguments]
+            jobs = [[*shared, own] for own in each] or [shared] * count
+            process.stdin.write(json.dumps(jobs) + "\n")
             process.stdin.flush()
             ended = json.loads(process.stdout.readline())
-            assert not any(status for status, _ in ended), ended
+            assert all(end == status for end, _ in ended), ended
             return [line for _, printed in ended for line in printed.splitlines()]
 
         yield at_once
@@ -47,8 +54,7 @@ def crew(module: str, env: Mapping[str, str]) -> Iterator[AtOnce]:
 def serve(work: Callable[..., None]) -> None:
     """Until there is no more to do."""
     for line in sys.stdin:
-        count, *arguments = json.loads(line)
-        running = [fork(work, arguments) for _ in range(count)]
+        running = [fork(work, arguments) for arguments in json.loads(line)]
         ended = [(os.fdopen(output).read(), os.waitpid(pid, 0)[1]) for pid, output in running]
         answer = [(os.waitstatus_to_exitcode(status), printed) for printed, status in ended]
         sys.stdout.write(json.dumps(answer) + "\n")

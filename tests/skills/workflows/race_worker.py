@@ -1,31 +1,28 @@
-"""One of several processes that drive the same runs: `-m tests.skills.workflows.race_worker WHAT ...`.
+"""One of several processes that drive the same runs, for `tests.helpers.crew`: DATABASE WHAT ...
 
 `make COUNT FLOW` starts runs; `drive [new]` walks and works until none is open; `cancel` cancels every
 second one while the others drive; `tell` prints what became of them. Each prints one line of JSON.
 """
 
 import json
-import os
 import sys
 import time
 from typing import Any
 
-import django
+import dj_database_url
+from django.db import connection
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "chimera.settings")
-django.setup()
-
-from agents.models import Agent  # noqa: E402  settings first
-from agents.services import agent_create  # noqa: E402
-from approvals.models import ApprovalRequest  # noqa: E402
-from chimera.core.clock import now  # noqa: E402
-from chimera.core.errors import ChimeraError  # noqa: E402
-from skills import leases, runner  # noqa: E402
-from skills.models import FINAL, SkillExecution  # noqa: E402
-from skills.workflows.definition import parse  # noqa: E402
-from skills.workflows.engine import advance, runs_to_look_at  # noqa: E402
-from skills.workflows.models import StepRecord, WorkflowRun  # noqa: E402
-from skills.workflows.services import run_cancel, run_once, run_start  # noqa: E402
+from agents.models import Agent
+from agents.services import agent_create
+from approvals.models import ApprovalRequest
+from chimera.core.clock import now
+from chimera.core.errors import ChimeraError
+from skills import leases, runner
+from skills.models import FINAL, SkillExecution
+from skills.workflows.definition import parse
+from skills.workflows.engine import advance, runs_to_look_at
+from skills.workflows.models import StepRecord, WorkflowRun
+from skills.workflows.services import run_cancel, run_once, run_start
 
 FLOW: dict[str, Any] = {
     "name": "race",
@@ -127,8 +124,9 @@ def jobs_of(run: WorkflowRun) -> int:
     return SkillExecution.objects.filter(workflow_run_id=run.id).count()
 
 
-def main(what: str, *given: str) -> None:
-    """Do it and print what came of it."""
+def main(database: str, what: str, *given: str) -> None:
+    """Do it in the database of this URL and print what came of it."""
+    connection.settings_dict["NAME"] = dj_database_url.parse(database)["NAME"]
     match what, given:
         case "make", (count, flow):
             answer: Any = make(int(count), FLOWS[flow])
@@ -142,7 +140,3 @@ def main(what: str, *given: str) -> None:
         case "tell", ():
             answer = tell()
     sys.stdout.write(json.dumps(answer) + "\n")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
