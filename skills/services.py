@@ -177,7 +177,9 @@ def _replay(execution: SkillExecution, skill: Skill, wake: bool) -> Submitted:
         return _save(execution, skill, wake)
     if first.input_hash != execution.input_hash or first.agent_id != execution.agent_id:
         raise ChimeraError(
-            "IDEMPOTENCY_CONFLICT", "This key was used with another body; choose a new key"
+            "IDEMPOTENCY_CONFLICT",
+            "This key was used with another body; send that body again to learn what became of it, "
+            "or take a new key for another call",
         )
     if first.status not in SETTLED and first.scheduled_for is None:
         raise ChimeraError(

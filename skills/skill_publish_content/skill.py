@@ -36,7 +36,9 @@ class Input(BaseModel):
     model_config = ConfigDict(extra="forbid")
     content: ContentPackage = Field(description="The package, exactly as it was approved")
     approval_token: str = Field(
-        min_length=1, description="Signed approval from a human reviewer (JWT)"
+        min_length=1,
+        description="Signed approval from a human reviewer (JWT); request_approval over MCP or "
+        "POST /api/v1/approvals/ asks for one",
     )
     platform: PlatformName = Field(description="Where to post")
     schedule_time: Moment | None = Field(None, description="When to post; default: at once")

@@ -160,7 +160,7 @@ def run_once(
         except IntegrityError:  # another call with this key was first
             found = mine.get()
     if found.request_hash != asked:
-        message = "This key was used with another body; choose a new key"
+        message = "This key was used with another body; take a new key for another run"
         raise ChimeraError("IDEMPOTENCY_CONFLICT", message)
     return found, True
 
