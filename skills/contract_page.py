@@ -90,7 +90,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from agents.models import Agent
 from agents.roles import Role
 from skills.contract import (
-    CostClass, RiskLevel, Skill, SkillContext, SkillError, SkillMetadata, SkillResult,
+    CostClass,
+    RiskLevel,
+    Skill,
+    SkillContext,
+    SkillError,
+    SkillMetadata,
+    SkillResult,
 )
 
 
@@ -108,8 +114,12 @@ class CountAgents(Skill):
 
     input_model, output_model = Input, Output
     metadata = SkillMetadata(
-        risk_level=RiskLevel.LOW, cost_class=CostClass.CHEAP, side_effects=False, idempotent=True,
-        capabilities=frozenset({"DB"}), timeout_sec=2,
+        risk_level=RiskLevel.LOW,
+        cost_class=CostClass.CHEAP,
+        side_effects=False,
+        idempotent=True,
+        capabilities=frozenset({"DB"}),
+        timeout_sec=2,
     )
     roles = frozenset({Role.ORCHESTRATOR})
     error_codes = ("AGENT_NOT_FOUND",)
