@@ -7,7 +7,7 @@ import json
 import os
 import statistics
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 WARM_UP = 20
@@ -35,7 +35,7 @@ def busy(pids: list[int], seconds: float = 2.0) -> float:
     return 100 * (_cpu(pids) - before) / seconds
 
 
-def report(*, starts: float, waits: list[float], memory: float, idle: float) -> str:
+def report(*, starts: float, waits: Sequence[float], memory: float, idle: float) -> str:
     """One line of JSON. starts: per second; waits: seconds; memory: MB per 1,000; idle: percent."""
     ordered = sorted(waits)
     return json.dumps(
