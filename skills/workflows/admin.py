@@ -251,7 +251,8 @@ class WorkflowRunAdmin(ReadOnlyAdmin):
     def kept_definition(self, run: WorkflowRun) -> SafeString:
         """As it was when the run began."""
         kept = as_yaml(Definition.model_validate(run.definition))
-        return format_html("<pre>{}</pre>", kept)
+        shut = '<details><summary class="cursor-pointer">{} steps</summary><pre>{}</pre></details>'
+        return format_html(shut, len(run.definition["steps"]), kept)
 
     def has_operate_permission(self, request: HttpRequest) -> bool:
         """Those whom the administration lets change runs."""
