@@ -138,18 +138,12 @@ class Step(_Part):
         bodies = [*inside, (turn, self.steps)] if self.steps else inside
         return max([at + reach_of(body) for at, body in bodies], default=turn)
 
-    def bodies(self) -> Iterator[list["Step"]]:
-        """The lists of steps inside this one."""
-        yield from (self.branches or {}).values()
+    def bodies(self) -> Iterator[tuple[str, list["Step"]]]:
+        """(where in this step, list of steps) of the lists inside it."""
+        for name, body in (self.branches or {}).items():
+            yield f"branches.{name}", body
         if self.steps:
-            yield self.steps
-
-    def below(self) -> Iterator["Step"]:
-        """The steps inside this one."""
-        for body in self.bodies():
-            for step in body:
-                yield step
-                yield from step.below()
+            yield "steps", self.steps
 
 
 KINDS = (
@@ -167,6 +161,15 @@ _LABELS = {
     "steps": "for each",
     "go_back": "go back",
 }
+
+
+def places(steps: Sequence[Step], under: str = "steps") -> Iterator[tuple[str, Step]]:
+    """(place in the definition, step) of every step, those inside others included."""
+    for number, step in enumerate(steps):
+        at = f"{under}.{number}"
+        yield at, step
+        for where, body in step.bodies():
+            yield from places(body, f"{at}.{where}")
 
 
 def reach_of(body: Sequence[Step]) -> int:
@@ -199,7 +202,7 @@ class Definition(_Part):
         lost = {step.approved_by for step in steps if step.approved_by} - asked
         if lost:
             raise ValueError(f"approved_by names no approval step: {', '.join(map(str, lost))}")
-        for body in [self.steps, *(body for step in steps for body in step.bodies())]:
+        for body in [self.steps, *(body for step in steps for _, body in step.bodies())]:
             _check_ways_back(body)
         return self
 
@@ -218,9 +221,7 @@ class Definition(_Part):
 
     def all_steps(self) -> Iterator[Step]:
         """Every step, those inside others included."""
-        for step in self.steps:
-            yield step
-            yield from step.below()
+        return (step for _, step in places(self.steps))
 
 
 def _check_ways_back(body: list[Step]) -> None:
@@ -245,7 +246,7 @@ def _check_ways_back(body: list[Step]) -> None:
 
 
 def _check_signatures(name: str, again: list[Step]) -> None:
-    steps = [inner for step in again for inner in (step, *step.below())]
+    steps = [step for _, step in places(again)]
     asked = {step.name for step in steps if step.approval}
     for step in steps:
         if step.approved_by and step.approved_by not in asked:

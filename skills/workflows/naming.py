@@ -1,12 +1,12 @@
 """What the expressions of a definition name and nothing there bears: a typo would be empty, not an error."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
 
 from jmespath.functions import Functions
 
-from skills.workflows.definition import Definition, Step
+from skills.workflows.definition import Definition, Step, places
 from skills.workflows.expressions import NAMES, compiled
 
 _EVERY_PART = frozenset(
@@ -16,16 +16,6 @@ _EVERY_PART = frozenset(
     }
 )
 """Kinds of which every part sees what the whole sees; of the others only the first part does."""
-
-
-def places(steps: Sequence[Step], under: str = "steps") -> Iterator[tuple[str, Step]]:
-    """(place in the definition, step) of every step, those inside others included."""
-    for number, step in enumerate(steps):
-        at = f"{under}.{number}"
-        yield at, step
-        for name, body in (step.branches or {}).items():
-            yield from places(body, f"{at}.branches.{name}")
-        yield from places(step.steps or [], f"{at}.steps")
 
 
 def problems(definition: Definition) -> dict[str, list[str]]:
