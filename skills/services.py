@@ -178,8 +178,8 @@ def _replay(execution: SkillExecution, skill: Skill, wake: bool) -> Submitted:
     if first.input_hash != execution.input_hash or first.agent_id != execution.agent_id:
         raise ChimeraError(
             "IDEMPOTENCY_CONFLICT",
-            "This key was used with another body; send that body again to learn what became of it, "
-            "or take a new key for another call",
+            "This key was used with another body; send that body again to learn what became of it. "
+            "Another call needs a key of its own",
         )
     if first.status not in SETTLED and first.scheduled_for is None:
         raise ChimeraError(

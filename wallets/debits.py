@@ -98,7 +98,7 @@ def _known(wallet: Wallet, order: Order, grant: Grant) -> Debit | None:
     if debit and debit.request_digest != grant.action_digest:
         message = (
             "This idempotency_key was used on this wallet for another payment; repeat that payment "
-            "as it was to learn what became of it, or take a new key for another one"
+            "as it was to learn what became of it. Another one needs a key of its own"
         )
         raise ChimeraError("IDEMPOTENCY_CONFLICT", message, errors={"idempotency_key": [message]})
     return debit

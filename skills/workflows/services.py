@@ -17,10 +17,10 @@ from chimera.core.errors import ChimeraError
 from chimera.core.jsontext import plain
 from skills.catalogue import registry
 from skills.services import ADVANCE_TASK, KEY_LIFE, checked_key
-from skills.workflows.definition import Definition, parse
+from skills.workflows.definition import Definition, parse, places
 from skills.workflows.engine import hold, job_cancel, request_withdraw
 from skills.workflows.models import ENDED, RunStatus, StepRecord, StoredWorkflow, WorkflowRun
-from skills.workflows.naming import places, problems
+from skills.workflows.naming import problems
 from skills.workflows.standins import agent_of_step
 from skills.workflows.walk import OPEN
 
@@ -160,7 +160,7 @@ def run_once(
         except IntegrityError:  # another call with this key was first
             found = mine.get()
     if found.request_hash != asked:
-        message = "This key was used with another body; take a new key for another run"
+        message = "This key was used with another body; another run needs a key of its own"
         raise ChimeraError("IDEMPOTENCY_CONFLICT", message)
     return found, True
 

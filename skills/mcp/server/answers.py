@@ -64,8 +64,6 @@ def _error(text: str, meta: dict[str, Any]) -> CallToolResult:
 def _failed(error: ChimeraError, tool: str) -> str:
     """Code and message, the fields that are wrong, what else is known, and what to do."""
     advice = next_step(error, tool)
-    if error.code == "IDEMPOTENCY_CONFLICT":  # its message advises a new key, which may pay twice
-        return f"{error.code}: {error.spec.title}\n{advice}"
     message = error.message.partition("; GET /api/")[0]
     named = [f"- {name}: {'; '.join(texts)}" for name, texts in (error.errors or {}).items()]
     details = [f"Details: {dumps(error.details)}"] if error.details else []
