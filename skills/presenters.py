@@ -4,7 +4,6 @@ import inspect
 import sys
 from datetime import datetime
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
@@ -19,6 +18,7 @@ from skills import artifacts, progress
 from skills.catalogue import is_deprecated, midnight, registry
 from skills.contract import Skill
 from skills.models import SkillExecution
+from skills.registration import examples_file
 
 _STATUSES = Literal[
     "queued",
@@ -172,10 +172,8 @@ def description_of(skill: Skill) -> str:
 
 
 def examples_of(skill: Skill) -> list[dict[str, Any]]:
-    """The examples beside the skill: `[{"input", "output"}]`; those of v1.py in examples_v1.json."""
-    module = Path(inspect.getfile(type(skill)))
-    name = "examples" if module.stem == "skill" else f"examples_{module.stem}"
-    path = module.with_name(f"{name}.json")
+    """The examples beside the skill: `[{"input", "output"}]`."""
+    path = examples_file(type(skill))
     found: list[dict[str, Any]] = loads(path.read_bytes()) if path.exists() else []
     return found
 

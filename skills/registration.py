@@ -99,13 +99,19 @@ def _date_problems(cls: type[Skill]) -> Iterator[str]:
         yield f"sunset must be at least {NOTICE.days} days after deprecated_since"
 
 
-def example_problems(cls: type[Skill]) -> Iterator[str]:
-    """What is wrong with the examples beside a skill: `FILE: example 1: output.caption: why`."""
+def examples_file(cls: type[Skill]) -> Path:
+    """Where the examples of a skill stand: beside it; those of v1.py in examples_v1.json."""
     module = Path(inspect.getfile(cls))
     name = "examples" if module.stem == "skill" else f"examples_{module.stem}"
-    file = f"{module.parent.name}/{name}.json"
+    return module.with_name(f"{name}.json")
+
+
+def example_problems(cls: type[Skill]) -> Iterator[str]:
+    """What is wrong with the examples beside a skill: `FILE: example 1: output.caption: why`."""
+    path = examples_file(cls)
+    file = f"{path.parent.name}/{path.name}"
     try:
-        examples = loads(module.with_name(f"{name}.json").read_bytes())
+        examples = loads(path.read_bytes())
     except (OSError, ValueError) as problem:
         yield f"{file}: {problem}"
         return

@@ -256,8 +256,10 @@ def _show_best(execution: SkillExecution, broken: ContractBroken) -> None:
 def resume(approval_id: UUID) -> None:
     """Go on with what waits for this decision: run it when approved, end it when not."""
     waiting = SkillExecution.objects.filter(approval_id=approval_id, status=Status.BLOCKED)
+    if not waiting:
+        return
+    approval = ApprovalRequest.objects.get(id=approval_id)
     for execution in waiting:
-        approval = ApprovalRequest.objects.get(id=approval_id)
         skill = registry.accepted(execution.skill, execution.version)
         if skill is None:
             log.warning("%s@v%s is unknown here", execution.skill, execution.version)

@@ -16,6 +16,22 @@ from tests.helpers.tampering import ENTRIES, behind_the_back
 pytestmark = [pytest.mark.django_db]
 
 
+def forge(sequence: int, *, after: AuditEntry) -> None:
+    """An entry that nobody made, with a hash that fits."""
+    forged = AuditEntry(
+        sequence=sequence,
+        at=now(),
+        actor="agent:somebody",
+        action="approval.approved",
+        object_type="approval",
+        object_id="1",
+        data={},
+        previous_hash=after.entry_hash,
+    )
+    forged.entry_hash = audit.entry_digest(forged)
+    forged.save(force_insert=True)
+
+
 # --- tampering --------------------------------------------------------------------------------
 
 
@@ -100,18 +116,7 @@ def test_an_inserted_entry_is_named(log: list[AuditEntry]) -> None:
             cursor.execute(
                 f"UPDATE {ENTRIES} SET sequence = %s WHERE sequence = %s", [sequence + 1, sequence]
             )
-    inserted = AuditEntry(
-        sequence=5,
-        at=now(),
-        actor="agent:somebody",
-        action="approval.approved",
-        object_type="approval",
-        object_id="1",
-        data={},
-        previous_hash=fourth.entry_hash,
-    )
-    inserted.entry_hash = audit.entry_digest(inserted)
-    inserted.save(force_insert=True)
+    forge(5, after=fourth)
     status, complaints = verified()
     assert status == 1
     assert "entry 6 does not follow entry 5: inserted or replaced" in complaints
@@ -121,18 +126,7 @@ def test_an_inserted_entry_is_named(log: list[AuditEntry]) -> None:
 @pytest.mark.parametrize("sequence", [8, 12, 0, -1])
 def test_an_entry_added_past_the_head_is_named(sequence: int, log: list[AuditEntry]) -> None:
     last = AuditEntry.objects.get(sequence=7)
-    added = AuditEntry(
-        sequence=sequence,
-        at=now(),
-        actor="agent:somebody",
-        action="approval.approved",
-        object_type="approval",
-        object_id="1",
-        data={},
-        previous_hash=last.entry_hash,
-    )
-    added.entry_hash = audit.entry_digest(added)
-    added.save(force_insert=True)
+    forge(sequence, after=last)
     status, complaints = verified()
     assert status == 1
     assert f"entry {sequence}" in complaints
